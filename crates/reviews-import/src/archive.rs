@@ -25,6 +25,9 @@ const PLACE_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Parts of names of files with reviews.
 const REVIEW_NAMES: [&str; 4] = ["review", "rating", "recommendation", "testimonial"];
 
+/// Keys of a place's `data.json` that may have its name, the best first.
+const PLACE_NAME_KEYS: [&str; 4] = ["title", "locationName", "name", "storefrontName"];
+
 /// A file of an archive.
 #[derive(Debug)]
 pub struct ArchivedFile {
@@ -114,24 +117,25 @@ fn is_named(place: &Place, name: &str) -> bool {
 }
 
 fn choose(places: Vec<Place>, asked: Option<&str>) -> Result<Place, ReadError> {
-    let labels: Vec<String> = places
-        .iter()
-        .map(|place| format!("{:?}", place.label))
-        .collect();
-    let labels = labels.join(", ");
+    let mut quoted_labels = Vec::new();
+    for place in &places {
+        quoted_labels.push(format!("{:?}", place.label));
+    }
+    let labels = quoted_labels.join(", ");
     let mut fitting = places;
     if let Some(asked) = asked {
         fitting.retain(|place| is_named(place, asked));
     }
-    match (fitting.pop(), fitting.is_empty()) {
-        (Some(place), true) => Ok(place),
-        (Some(_), false) => Err(ReadError::whole(format!(
+    if fitting.len() > 1 {
+        return Err(ReadError::whole(format!(
             "is an archive with reviews of several places: choose one with --place: {labels}"
-        ))),
-        (None, _) => Err(ReadError::whole(format!(
-            "has no such place (--place); the places are {labels}"
-        ))),
+        )));
     }
+    fitting.pop().ok_or_else(|| {
+        ReadError::whole(format!(
+            "has no such place (--place); the places are {labels}"
+        ))
+    })
 }
 
 fn has_reviews(name: &str) -> bool {
@@ -144,16 +148,19 @@ fn has_reviews(name: &str) -> bool {
 
 /// The name of the business in the `data.json` of its folder, else the last part of the folder's path.
 fn place_name(archive: &mut ZipArchive<Cursor<&[u8]>>, folder: &str) -> String {
-    let own = folder.rsplit('/').next().unwrap_or_default().to_owned();
+    let folder_name = folder.rsplit('/').next().unwrap_or_default().to_owned();
     let path = format!("{folder}/data.json");
     let Ok(bytes) = read(archive, path.trim_start_matches('/'), PLACE_FILE_BYTES_MAX) else {
-        return own;
+        return folder_name;
     };
     let data: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    let names = ["title", "locationName", "name", "storefrontName"].into_iter();
-    let mut names = names.filter_map(|key| data[key].as_str());
-    let name = names.find(|name| !name.is_empty() && !name.contains('/'));
-    name.map_or(own, str::to_owned)
+    for key in PLACE_NAME_KEYS {
+        let name = data[key].as_str().unwrap_or_default();
+        if !name.is_empty() && !name.contains('/') {
+            return name.to_owned();
+        }
+    }
+    folder_name
 }
 
 fn read(
@@ -161,12 +168,13 @@ fn read(
     name: &str,
     bytes_max: u64,
 ) -> Result<Vec<u8>, ReadError> {
-    let file = archive.by_name(name);
-    let file =
-        file.map_err(|error| ReadError::whole(format!("{name}: cannot be unpacked: {error}")))?;
+    let file = archive
+        .by_name(name)
+        .map_err(|error| ReadError::whole(format!("{name}: cannot be unpacked: {error}")))?;
     let mut bytes = Vec::new();
-    let read = file.take(bytes_max + 1).read_to_end(&mut bytes);
-    read.map_err(|error| ReadError::whole(format!("{name}: cannot be unpacked: {error}")))?;
+    file.take(bytes_max + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| ReadError::whole(format!("{name}: cannot be unpacked: {error}")))?;
     if bytes.len() as u64 > bytes_max {
         return Err(ReadError::whole(format!(
             "{name}: unpacks to more than {bytes_max} bytes"

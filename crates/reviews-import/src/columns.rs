@@ -322,16 +322,18 @@ impl Columns {
             Some(groups) => groups[0].columns.clone(),
             None => Vec::new(),
         };
-        let of_format = rules.format.fields().get(&Field::Status);
-        let of_format = of_format.map_or("", String::as_str);
+        let of_format = match rules.format.fields().get(&Field::Status) {
+            Some(names) => names.as_str(),
+            None => "",
+        };
         for (at, column) in shape.columns.iter().enumerate() {
             let is_mapped = named.contains(&at);
             let is_of_format = !rules.format.is_generic() && is_among(of_format, &column.normal);
             // The members of objects, such as those of a product, are about something else.
             // But `moderation.status` is.
             let joined = column.normal.replace('.', "");
-            let is_own = !column.normal.contains('.') || is_status_name(&joined);
-            let is_own = is_own && !column.is_object;
+            let is_member = column.normal.contains('.') && !is_status_name(&joined);
+            let is_own = !is_member && !column.is_object;
             let is_used = self.uses(at) && !is_mapped;
             if !is_mapped && !is_of_format && (!is_own || is_used) {
                 continue;
@@ -444,13 +446,13 @@ impl Columns {
             let names = groups.iter().map(|group| group.name(shape));
             used.push((field.to_string(), names.collect::<Vec<_>>().join(" or ")));
         }
-        let statuses = self.statuses.iter();
-        let names: Vec<&str> = statuses
-            .map(|(at, _)| shape.columns[*at].name.trim())
-            .collect();
-        if !names.is_empty() {
+        let mut status_names = Vec::new();
+        for (at, _) in &self.statuses {
+            status_names.push(shape.columns[*at].name.trim());
+        }
+        if !status_names.is_empty() {
             used.retain(|(field, _)| field != "status");
-            used.push(("status".to_owned(), names.join(" and ")));
+            used.push(("status".to_owned(), status_names.join(" and ")));
         }
         let mut unused = Vec::new();
         for (at, column) in shape.columns.iter().enumerate() {
@@ -560,8 +562,7 @@ fn label(name: &str) -> String {
             other => words.push(other),
         }
     }
-    let words = words.trim_end_matches(" text").trim();
-    let mut characters = words.chars();
+    let mut characters = words.trim_end_matches(" text").trim().chars();
     let first: String = characters
         .next()
         .into_iter()
@@ -575,23 +576,24 @@ fn listed(shape: &Shape, names: &str) -> Vec<ColumnGroup> {
     let mut groups = Vec::new();
     for name in names.split('|').filter(|name| !name.is_empty()) {
         let is_last_part = name.ends_with('/');
-        let parts = name.trim_end_matches('/').split('+');
-        let parts: Option<Vec<usize>> = parts.map(|part| shape.named(part).next()).collect();
-        if name.contains('+') {
-            groups.extend(parts.map(|columns| ColumnGroup {
-                columns,
-                is_last_part,
-            }));
-            continue;
-        }
-        groups.extend(
-            shape
-                .named(name.trim_end_matches('/'))
-                .map(|at| ColumnGroup {
+        let name = name.trim_end_matches('/');
+        if !name.contains('+') {
+            for at in shape.named(name) {
+                groups.push(ColumnGroup {
                     columns: vec![at],
                     is_last_part,
-                }),
-        );
+                });
+            }
+            continue;
+        }
+        // A group of several columns needs all of them.
+        let parts = name.split('+').map(|part| shape.named(part).next());
+        if let Some(columns) = parts.collect::<Option<Vec<usize>>>() {
+            groups.push(ColumnGroup {
+                columns,
+                is_last_part,
+            });
+        }
     }
     groups
 }

@@ -327,9 +327,9 @@ fn choose<'t>(
             .collect();
         lists.retain(|list| list.path.join(".") == asked);
         if lists.is_empty() {
-            let paths = paths.join(", ");
+            let paths_found = paths.join(", ");
             return Err(ReadError::whole(format!(
-                "has no list at {asked:?} (--list); the lists of objects are: {paths}"
+                "has no list at {asked:?} (--list); the lists of objects are: {paths_found}"
             )));
         }
     } else if let Some(place) = rules.place
@@ -452,8 +452,7 @@ impl Element<'_> {
         if self.json.len() > ELEMENT_BYTES_MAX {
             return Err(format!("is longer than {ELEMENT_BYTES_MAX} bytes"));
         }
-        let value = serde_json::from_str(self.json);
-        let mut value: Value = value.map_err(|error| {
+        let mut value: Value = serde_json::from_str(self.json).map_err(|error| {
             let reason = reason(&error);
             format!("is not JSON: {reason} at column {}", error.column())
         })?;
@@ -468,7 +467,11 @@ fn is_among(names: &str, name: &str) -> bool {
 
 /// The keys of a review of another reviewd that no other export has.
 pub(super) fn extra(value: &Value, keys: &str) -> Map<String, Value> {
-    let keys = keys.split(' ');
-    let extra = keys.filter_map(|key| Some((key.to_owned(), value.get(key)?.clone())));
-    extra.collect()
+    let mut extra = Map::new();
+    for key in keys.split(' ') {
+        if let Some(member) = value.get(key) {
+            extra.insert(key.to_owned(), member.clone());
+        }
+    }
+    extra
 }

@@ -34,8 +34,12 @@ struct Open {
 
 /// Whether a text is a web page rather than XML.
 pub(super) fn is_page(text: &str) -> bool {
-    let head: String = text.trim_start().chars().take(200).collect();
-    let head = head.to_ascii_lowercase();
+    let head: String = text
+        .trim_start()
+        .chars()
+        .take(200)
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
     !head.starts_with("<?xml") && (head.contains("<!doctype html") || head.contains("<html"))
 }
 
@@ -51,8 +55,11 @@ pub(super) fn read_page(text: &str) -> Result<Vec<MarkedUp>, ReadError> {
         .filter_map(|script| script.get(1))
     {
         let line = 1 + text[..script.start()].matches('\n').count() as u64;
-        let data = script.as_str().trim();
-        let data = data.trim_start_matches("<![CDATA[").trim_end_matches("]]>");
+        let data = script
+            .as_str()
+            .trim()
+            .trim_start_matches("<![CDATA[")
+            .trim_end_matches("]]>");
         if let Ok(value) = serde_json::from_str::<Value>(data) {
             collect_reviews(&value, line, DEPTH_MAX, &mut found);
         }

@@ -192,19 +192,19 @@ impl<'f> Merge<'f> {
     /// Starts the next source.
     pub fn begin(&mut self, source: &ImportSource<'_>) {
         let report = source.report();
-        let of_source = report.business.clone();
+        let business_of_source = report.business.clone();
         self.sources.push(report);
-        let Some(of_source) = of_source else {
+        let Some(business_of_source) = business_of_source else {
             return;
         };
-        let of_folder = self.business_name();
-        let name = normal(&of_source);
-        let own_name = normal(&of_folder);
+        let business_of_folder = self.business_name();
+        let name = normal(&business_of_source);
+        let own_name = normal(&business_of_folder);
         if !name.contains(&own_name) && !own_name.contains(&name) {
-            let of_source = quote(&of_source);
-            let of_folder = quote(&of_folder);
             let remark = format!(
-                "the source is about {of_source}, but the folder about {of_folder}: --location keeps reviews of several places apart"
+                "the source is about {}, but the folder about {}: --location keeps reviews of several places apart",
+                quote(&business_of_source),
+                quote(&business_of_folder)
             );
             self.remark(self.sources.len() - 1, 1, remark);
         }
@@ -212,8 +212,8 @@ impl<'f> Merge<'f> {
 
     /// The name of the folder's business.
     fn business_name(&self) -> String {
-        let business = self.parts.get("business").map_or("{}", |part| part.get());
-        let business: serde_json::Value = serde_json::from_str(business).unwrap_or_default();
+        let json = self.parts.get("business").map_or("{}", |part| part.get());
+        let business: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
         business["name"].as_str().unwrap_or_default().to_owned()
     }
 
@@ -285,15 +285,15 @@ impl<'f> Merge<'f> {
             self.remark(at, record.line, text);
         }
         // The rank depends only on the source's data, so the same version wins in the next import.
-        let mut data = says.0.clone();
+        let mut ranked = says.0.clone();
         if candidate.precision.is_some() {
             // Another day of collection gives another approximate date.
-            data.retain(|key, _| key != "date" && key != "date_precision");
+            ranked.retain(|key, _| key != "date" && key != "date_precision");
         }
-        let data = serde_json::to_vec(&data).expect("a value is JSON");
+        let ranked_json = serde_json::to_vec(&ranked).expect("a value is JSON");
         let rank = VersionRank {
             changed: candidate.updated,
-            digest: Sha256::digest(data).into(),
+            digest: Sha256::digest(ranked_json).into(),
         };
         let date = keep_date(&mut says, &candidate, stored.as_ref());
         // The operator may have set `verified` of a stored review to false by hand.

@@ -383,14 +383,17 @@ fn platform_of(record: &Record, stated: Option<String>, source: &ImportSource<'_
     let of_format = &source.format.source;
     let asked = source.options.source.clone();
     let stated = stated.filter(|name| !name.is_empty());
-    let found = if record.is_ours {
-        stated.or(asked)
-    } else {
+    if record.is_ours {
+        return stated.or(asked).unwrap_or_else(|| of_format.clone());
+    }
+    if let Some(asked) = asked {
+        return asked;
+    }
+    match stated {
         // A channel, such as "email", is no platform.
-        let stated = stated.filter(|name| !is_listed(CHANNELS, &normal(name)));
-        asked.or(stated.map(|name| platform_in(name, of_format)))
-    };
-    found.unwrap_or_else(|| of_format.clone())
+        Some(name) if !is_listed(CHANNELS, &normal(&name)) => platform_in(name, of_format),
+        _ => of_format.clone(),
+    }
 }
 
 /// Returns the platform of a stated source: `trustpilot_review_search`, a kind of result of an API, names Trustpilot, and
@@ -407,9 +410,10 @@ fn platform_in(stated: String, of_format: &str) -> String {
 
 /// Returns the stars, which the format may express in words.
 fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Stars, RecordError> {
-    let words = &source.format.ratings;
-    if let Some(text) = record.filled(Field::Rating) {
-        let text = words.get(&text.to_lowercase()).map_or(text, String::as_str);
+    let stars_of_words = &source.format.ratings;
+    if let Some(value) = record.filled(Field::Rating) {
+        let listed = stars_of_words.get(&value.to_lowercase());
+        let text = listed.map_or(value, String::as_str);
         let of_format = Some(source.format.best.as_str()).filter(|best| !best.is_empty());
         let scale = Scale {
             named: source.options.scale,
@@ -420,10 +424,10 @@ fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Stars, RecordErro
             error,
         });
     }
-    if words.is_empty() {
+    if stars_of_words.is_empty() {
         return Err(RecordError::Missing(Field::Rating));
     }
-    let words: Vec<String> = words
+    let words: Vec<String> = stars_of_words
         .iter()
         .map(|(word, stars)| format!("{word} for {stars}"))
         .collect();
@@ -438,8 +442,14 @@ fn translation(record: &Record, own: &str) -> Option<String> {
     let stated = record.filled(Field::Translation).map(text::prose);
     let language = record.filled(Field::TranslationLanguage);
     let is_english = language.is_none_or(|tag| tag.to_lowercase().starts_with("en"));
-    let stated = stated.filter(|text| is_english && text != own && !own.is_empty());
-    stated.or_else(|| text::translation(record.value(Field::Text)?))
+    if let Some(stated) = stated
+        && is_english
+        && stated != own
+        && !own.is_empty()
+    {
+        return Some(stated);
+    }
+    text::translation(record.value(Field::Text)?)
 }
 
 /// Returns the verification of a review that its platform publishes, if the operator asked for such reviews.
@@ -463,8 +473,10 @@ fn location(record: &Record, source: &ImportSource<'_>) -> Option<Value> {
         return Some(asked.as_str().into());
     }
     let name = record.filled(Field::Location)?.to_lowercase();
-    let words = name.split(|letter: char| !letter.is_alphanumeric());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = name
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
     let id = words.join("-");
     if id.is_empty() || id.len() > NAME_BYTES_MAX {
         return None;
@@ -525,9 +537,12 @@ fn collected(record: &Record, source: &ImportSource<'_>) -> Option<Date> {
     if source.options.as_of.is_some() {
         return source.options.as_of;
     }
-    let own = record.filled(Field::Collected);
-    let own = own.and_then(|text| date::parse(text, source.order).ok());
-    own.or(source.collected)
+    if let Some(text) = record.filled(Field::Collected)
+        && let Ok(day) = date::parse(text, source.order)
+    {
+        return Some(day);
+    }
+    source.collected
 }
 
 /// Returns the day of another field than the review's own date.
@@ -561,8 +576,8 @@ fn check_past(date: Date, field: Field, source: &ImportSource<'_>) -> Result<(),
 /// Returns the text, preceded by the title unless the text begins with it, and followed by what the author liked or not.
 fn words(record: &Record) -> Result<Option<String>, RecordError> {
     // Amazon's title begins with the stars, or is nothing else.
-    let title = clean(record, Field::Title)?;
-    let title = title.filter(|title| !title.is_empty() && !rating::states_scale(title));
+    let title = clean(record, Field::Title)?
+        .filter(|title| !title.is_empty() && !rating::states_scale(title));
     let Some(body) = body(record)? else {
         return Ok(title);
     };
@@ -646,8 +661,10 @@ fn verified(record: &Record) -> Result<Option<bool>, RecordError> {
 /// Returns remarks on invalid URLs, which are left out: they are no reason to refuse a review.
 pub(super) fn unusable(record: &Record) -> impl Iterator<Item = String> {
     let fields = [Field::AuthorAvatarUrl, Field::SourceUrl].into_iter();
-    let fields = fields.filter(|field| url(record, *field) == Some(None));
     fields.filter_map(|field| {
+        if url(record, field) != Some(None) {
+            return None;
+        }
         let quoted = quote(record.filled(field)?);
         let why = format!("is not an http or https URL of at most {URL_BYTES_MAX} bytes");
         Some(format!("{field}: {quoted} {why}, and was omitted"))

@@ -173,8 +173,8 @@ fn word(text: &str) -> Option<u8> {
 fn without_unit(text: &str) -> &str {
     let mut text = text.trim();
     loop {
-        let letters = text.trim_end_matches(char::is_alphabetic).len();
-        let (head, unit) = text.split_at(letters);
+        let unit_start = text.trim_end_matches(char::is_alphabetic).len();
+        let (head, unit) = text.split_at(unit_start);
         if unit.is_empty() || !is_listed(UNITS, unit) {
             return text;
         }
@@ -219,18 +219,23 @@ fn notation(text: &str) -> Option<Notation<'_>> {
             best: Some(BEST_PERCENT),
         });
     }
-    // `4 stars of 5`: the word between is for stars.
-    let best = found.get(3).map(|best| best.as_str());
-    let between = text[value.len()..].trim_start();
-    let word: String = between.chars().take_while(|c| c.is_alphabetic()).collect();
-    let is_known = word.is_empty() || is_listed(UNITS, &word) || !text.starts_with(value);
-    let is_of = OF
-        .split('|')
-        .any(|of| of.split("\\s+").next() == Some(&word));
-    if !is_known && !is_of {
-        return None;
+    // After a leading value, as in `4 stars of 5`, the next word must be for stars or begin the words for "of".
+    if let Some(after) = text.strip_prefix(value) {
+        let after = after.trim_start();
+        let word_end = after.find(|c: char| !c.is_alphabetic());
+        let word = &after[..word_end.unwrap_or(after.len())];
+        if !word.is_empty() && !is_listed(UNITS, word) && !begins_of(word) {
+            return None;
+        }
     }
+    let best = found.get(3).map(|best| best.as_str());
     Some(Notation { value, best })
+}
+
+/// Whether `word` is the first word of an alternative of [`OF`].
+fn begins_of(word: &str) -> bool {
+    OF.split('|')
+        .any(|of| of.split("\\s+").next() == Some(word))
 }
 
 /// Returns `numerator / denominator` as a whole number, halves rounded down.
@@ -259,15 +264,14 @@ fn is_short_number(text: &str) -> bool {
 
 /// Returns a number as JSON: an integer, or a decimal fraction.
 fn number(text: &str) -> Option<Number> {
-    let text = text.replace(',', ".");
-    let text = match text.split_once('.') {
-        Some((whole, fraction)) if fraction.trim_end_matches('0').is_empty() => whole,
-        _ => &text,
-    };
-    if let Ok(number) = text.parse::<u64>() {
+    let decimal = text.replace(',', ".");
+    let (whole, fraction) = decimal.split_once('.').unwrap_or((&decimal, ""));
+    if fraction.trim_end_matches('0').is_empty()
+        && let Ok(number) = whole.parse::<u64>()
+    {
         return Some(Number::from(number));
     }
-    Number::from_f64(text.parse().ok()?)
+    Number::from_f64(decimal.parse().ok()?)
 }
 
 #[cfg(test)]

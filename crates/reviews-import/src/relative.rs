@@ -99,15 +99,15 @@ fn interval(text: &str) -> Option<(i64, TimeUnit)> {
         if word.is_empty() || is_word(FILLERS, word) {
             continue;
         }
-        let known = UNITS.iter().find(|(_, words)| is_word(words, word));
+        let listed_unit = UNITS.iter().find(|(_, words)| is_word(words, word));
         // In French `an` is a year; in English it stands before the unit.
         let is_french_year = word == "an" && text.contains("il_y_a");
         if let Ok(number) = word.parse::<u16>() {
             count = Some(i64::from(number));
         } else if is_french_year {
             unit = Some(TimeUnit::Year);
-        } else if let Some((known, _)) = known {
-            unit = Some(*known);
+        } else if let Some((unit_of_word, _)) = listed_unit {
+            unit = Some(*unit_of_word);
         } else {
             let is_marker = is_word(MARKERS, word);
             let is_one = is_word(ONE, word);

@@ -114,8 +114,11 @@ impl Shape {
 
     /// The column that the operator named, as written or nearly so.
     pub(super) fn written(&self, name: &str) -> Option<usize> {
-        let mut columns = self.columns.iter();
-        if let Some(exact) = columns.position(|column| column.name.trim() == name) {
+        let exact = self
+            .columns
+            .iter()
+            .position(|column| column.name.trim() == name);
+        if let Some(exact) = exact {
             return Some(exact);
         }
         let keys: Vec<String> = name.split('.').map(normal).collect();
@@ -123,8 +126,9 @@ impl Shape {
             return Some(same);
         }
         let joined = keys.concat();
-        let mut columns = self.columns.iter();
-        columns.position(|column| normal(&column.name) == joined)
+        self.columns
+            .iter()
+            .position(|column| normal(&column.name) == joined)
     }
 }
 

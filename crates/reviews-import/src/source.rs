@@ -426,9 +426,12 @@ impl<'i> ImportSource<'i> {
                 continue;
             };
             count += 1;
-            let bare = rating::bare_thousandths(text);
-            let bare = bare.filter(|_| record.filled(Field::BestRating).is_none());
-            if let Some(value) = bare.filter(|value| *value > 5_000) {
+            if record.filled(Field::BestRating).is_some() {
+                continue;
+            }
+            if let Some(value) = rating::bare_thousandths(text)
+                && value > 5_000
+            {
                 above += 1;
                 largest = largest.max(value);
             }
@@ -439,10 +442,13 @@ impl<'i> ImportSource<'i> {
         if !is_mixed && !is_named {
             return Ok(());
         }
-        let best = [10, 20, 50, 100]
+        let likely_best = [10, 20, 50, 100]
             .into_iter()
             .find(|best| best * 1_000 >= largest);
-        let best = best.map_or("BEST".to_owned(), |best| best.to_string());
+        let best = match likely_best {
+            Some(best) => best.to_string(),
+            None => "BEST".to_owned(),
+        };
         Err(ReadError::at(
             self.header_line,
             format!(
@@ -507,11 +513,10 @@ impl<'i> ImportSource<'i> {
         if !value.is_object() {
             return Err("is not an object".to_owned());
         }
-        let mut needs = self.format.needs.split_whitespace();
-        if !needs.all(|key| has_key(value, key)) {
+        let needed_keys: Vec<&str> = self.format.needs.split_whitespace().collect();
+        if !needed_keys.iter().all(|key| has_key(value, key)) {
             let name = self.format.title.split(' ').next().unwrap_or_default();
-            let needs: Vec<&str> = self.format.needs.split_whitespace().collect();
-            let needs = needs.join(" or no ");
+            let needs = needed_keys.join(" or no ");
             return Err(format!("is not a review of {name}: it has no {needs}"));
         }
         let mut record = self.columns.record(&self.shape, value, line, self.format);
@@ -573,16 +578,23 @@ impl<'i> ImportSource<'i> {
                 })
             }
             Content::Workbook(_) | Content::Csv(_) => {
-                let rows = self.rows().skip_while(|row| {
-                    let row = row.as_ref();
-                    row.is_ok_and(|row| row.line <= self.header_line)
-                });
-                let rows = rows.filter(|row| !is_blank(row));
+                let rows_with_values = self
+                    .rows()
+                    .skip_while(|row| self.is_before_rows(row))
+                    .filter(|row| !is_blank(row));
                 Ok(SourceObjects {
-                    entries: Box::new(rows.map(|row| Ok(self.row(row?)))),
+                    entries: Box::new(rows_with_values.map(|row| Ok(self.row(row?)))),
                     about: About::default(),
                 })
             }
+        }
+    }
+
+    /// Whether a row of a table is its header, or stands above it.
+    fn is_before_rows(&self, row: &Result<TableRow, ReadError>) -> bool {
+        match row {
+            Ok(row) => row.line <= self.header_line,
+            Err(_) => false,
         }
     }
 

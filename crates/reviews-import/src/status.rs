@@ -183,7 +183,7 @@ pub(super) fn rule_of(
             is_blank_hidden: !values.is_empty() && values.iter().all(|value| is_answer(value)),
         },
     };
-    let unknown = values.iter().find(|value| hides(&rule, value).is_none());
+    let first_unknown = values.iter().find(|value| hides(&rule, value).is_none());
     let has_known = values.iter().any(|value| hides(&rule, value).is_some());
     let is_weak = is_listed(WEAK_NAMES, column.normal) || !is_status_name(column.normal);
     // A column of names or sentences, such as the state of an address, is not about publishing.
@@ -191,7 +191,7 @@ pub(super) fn rule_of(
         return Ok(None);
     }
     let is_dated = !values.is_empty() && values.iter().all(|value| is_date(&normal(value)));
-    let unknown = match unknown {
+    let unknown = match first_unknown {
         Some(value) => value.as_str(),
         None if column.has_more && !is_dated => "one of many values",
         None => return Ok(Some(rule)),

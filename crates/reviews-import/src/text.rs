@@ -33,17 +33,17 @@ pub(super) fn line(text: &str) -> String {
 }
 
 fn clean(text: &str) -> String {
-    let text = without_markup(text)
+    let unmarked = without_markup(text)
         .replace("\r\n", "\n")
         .replace('\r', "\n");
-    let text: String = text.chars().filter(is_text).collect();
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    let mut text = lines.join("\n");
+    let visible: String = unmarked.chars().filter(is_text).collect();
+    let lines: Vec<&str> = visible.lines().map(str::trim_end).collect();
+    let mut clean = lines.join("\n");
     // Markup leaves at most one empty line between two paragraphs.
-    while text.contains("\n\n\n") {
-        text = text.replace("\n\n\n", "\n\n");
+    while clean.contains("\n\n\n") {
+        clean = clean.replace("\n\n\n", "\n\n");
     }
-    text
+    clean
 }
 
 /// Whether a character is shown, or ends a line.

@@ -37,10 +37,7 @@ impl Merge<'_> {
             if superseded.contains(id) || is_hidden(slot) {
                 continue;
             }
-            let review = slot
-                .version()
-                .and_then(|version| ReviewObject::parse(&version.json));
-            if let Some(review) = review {
+            if let Some(review) = current_review(slot) {
                 add_urls(&review, &mut urls);
             }
         }
@@ -53,25 +50,8 @@ impl Merge<'_> {
     pub fn use_photos(&mut self, photos: &PhotoTable) -> u64 {
         let mut changed = 0;
         for slot in self.slots.values_mut() {
-            let version = slot.version();
-            let Some(review) = version.and_then(|version| ReviewObject::parse(&version.json))
-            else {
-                continue;
-            };
-            let mut replaced = review.clone();
-            replaced.use_photos(photos);
-            let Some(date) = review.date().filter(|_| replaced != review) else {
-                continue;
-            };
-            changed += 1;
-            let version = Version::new(replaced.render(), date, &replaced);
-            match slot
-                .arrived
-                .as_mut()
-                .and_then(|arrived| arrived.fresh.as_mut())
-            {
-                Some(fresh) => *fresh = version,
-                None => slot.stored = Some(version),
+            if use_photos_of_slot(slot, photos) {
+                changed += 1;
             }
         }
         self.photo_changes += changed;
@@ -119,15 +99,47 @@ impl ReviewObject {
 
     /// Keeps the stored picture of the author if the source has another address of it, which was not fetched.
     pub(super) fn keep_avatar(&mut self, stored: Option<&ReviewObject>) {
-        let Some(stored) = stored.map(|stored| stored.text("author_avatar_url")) else {
+        let Some(stored) = stored else {
             return;
         };
-        let is_own = photo_digest(stored).is_some();
-        let given = self.text("author_avatar_url");
-        if is_own && !given.is_empty() && photo_digest(given).is_none() {
-            self.set("author_avatar_url", stored);
+        let stored_avatar = stored.text("author_avatar_url");
+        let arrived_avatar = self.text("author_avatar_url");
+        if arrived_avatar.is_empty() || photo_digest(arrived_avatar).is_some() {
+            return;
+        }
+        if photo_digest(stored_avatar).is_some() {
+            self.set("author_avatar_url", stored_avatar);
         }
     }
+}
+
+/// Returns the review of a slot as it would be written.
+fn current_review(slot: &Slot<'_>) -> Option<ReviewObject> {
+    ReviewObject::parse(&slot.version()?.json)
+}
+
+/// Replaces addresses in the version of a slot that would be written; returns whether it changes.
+fn use_photos_of_slot(slot: &mut Slot<'_>, photos: &PhotoTable) -> bool {
+    let Some(review) = current_review(slot) else {
+        return false;
+    };
+    let mut replaced = review.clone();
+    replaced.use_photos(photos);
+    if replaced == review {
+        return false;
+    }
+    let Some(date) = review.date() else {
+        return false;
+    };
+    let version = Version::new(replaced.render(), date, &replaced);
+    if let Some(arrived) = &mut slot.arrived
+        && let Some(fresh) = &mut arrived.fresh
+    {
+        *fresh = version;
+    } else {
+        slot.stored = Some(version);
+    }
+    true
 }
 
 fn path_of(digest: &str) -> String {

@@ -33,9 +33,12 @@ impl Merge<'_> {
                 of_content(source, author, date, ""),
                 of_about(source, author, ""),
             ] {
-                let stored = self.slots.get(&id).filter(|slot| !slot.is_named);
-                let stored = stored.and_then(Slot::stored_review);
-                if stored.is_some_and(|stored| stored.0.get("rating") == review.0.get("rating")) {
+                let Some(slot) = self.slots.get(&id).filter(|slot| !slot.is_named) else {
+                    continue;
+                };
+                if let Some(stored) = slot.stored_review()
+                    && stored.0.get("rating") == review.0.get("rating")
+                {
                     found.insert(id);
                 }
             }
@@ -46,18 +49,18 @@ impl Merge<'_> {
     /// Reviews with an approximate date that are there with an exact one, too: same platform, author and text.
     fn approximate(&self) -> HashSet<String> {
         let mut approximate = Vec::new();
-        let mut exact = Vec::new();
+        let mut exact_slots = Vec::new();
         for (id, slot) in &self.slots {
             if slot.version().is_some_and(|version| version.is_approximate) {
                 approximate.push((id, slot));
             } else {
-                exact.push(slot);
+                exact_slots.push(slot);
             }
         }
         if approximate.is_empty() {
             return HashSet::new();
         }
-        let exact: HashSet<u64> = exact.into_iter().filter_map(content).collect();
+        let exact: HashSet<u64> = exact_slots.into_iter().filter_map(content).collect();
         let mut replaced = HashSet::new();
         for (id, slot) in approximate {
             if content(slot).is_some_and(|content| exact.contains(&content)) {

@@ -166,11 +166,11 @@ pub fn collect(
             collected.validators = last.clone();
             return Ok(collected);
         }
-        let read = read_page(source.kind, &response, &page);
-        let read = read.map_err(|reason| RemoteError::Page {
-            page: page.number,
-            reason,
-        })?;
+        let read =
+            read_page(source.kind, &response, &page).map_err(|reason| RemoteError::Page {
+                page: page.number,
+                reason,
+            })?;
         if is_single {
             collected.validators = response.validators;
         }

@@ -61,7 +61,7 @@ impl Credentials {
 fn google(text: &str) -> Result<Credentials, String> {
     let wanted = "an object with client_id, client_secret and refresh_token is wanted";
     let keys: GoogleCredentials = serde_json::from_str(text).map_err(|_| wanted.to_owned())?;
-    let body = form_urlencoded::Serializer::new(String::new())
+    let form = form_urlencoded::Serializer::new(String::new())
         .append_pair("grant_type", "refresh_token")
         .append_pair("client_id", &keys.client_id)
         .append_pair("client_secret", &keys.client_secret)
@@ -69,7 +69,7 @@ fn google(text: &str) -> Result<Credentials, String> {
         .finish();
     let body = RemoteBody {
         media_type: "application/x-www-form-urlencoded",
-        text: body,
+        text: form,
     };
     exchange(keys.token_uri, GOOGLE_TOKENS, body)
 }
@@ -77,14 +77,14 @@ fn google(text: &str) -> Result<Credentials, String> {
 fn yotpo(text: &str) -> Result<Credentials, String> {
     let wanted = "an object with app_key and secret is wanted";
     let keys: YotpoCredentials = serde_json::from_str(text).map_err(|_| wanted.to_owned())?;
-    let body = json!({
+    let message = json!({
         "client_id": keys.app_key,
         "client_secret": keys.secret,
         "grant_type": "client_credentials",
     });
     let body = RemoteBody {
         media_type: "application/json",
-        text: body.to_string(),
+        text: message.to_string(),
     };
     exchange(keys.token_uri, YOTPO_TOKENS, body)
 }
@@ -104,7 +104,8 @@ fn exchange(uri: Option<String>, usual: &str, body: RemoteBody) -> Result<Creden
 /// Reads the token in the answer to an exchange (RFC 6749 §5.1).
 pub(super) fn read_access_token(body: &[u8]) -> Result<String, String> {
     let answer: Value = serde_json::from_slice(body).unwrap_or_default();
-    let token = answer["access_token"].as_str();
-    let token = token.ok_or("the answer to the exchange has no access_token")?;
+    let token = answer["access_token"]
+        .as_str()
+        .ok_or("the answer to the exchange has no access_token")?;
     Ok(token.to_owned())
 }

@@ -174,11 +174,10 @@ pub(super) fn read_page(
         RemoteKind::Woocommerce => {
             let reviews = document.as_array().ok_or("it is no list of reviews")?;
             let count = reviews.len();
-            let pages = response.page_count.as_deref();
-            let pages: Option<u32> = pages.and_then(|pages| pages.trim().parse().ok());
-            let is_last = match pages {
-                Some(pages) => page.number >= pages,
-                None => count == 0,
+            let page_count = response.page_count.as_deref().unwrap_or_default();
+            let is_last = match page_count.trim().parse::<u32>() {
+                Ok(page_count) => page.number >= page_count,
+                Err(_) => count == 0,
             };
             Ok(PageSummary {
                 count,
