@@ -51,85 +51,6 @@ pub use config::ServeArgs;
 use exit::{Status, tell};
 use values::parse_http_url;
 
-/// Serves the verified reviews of one business: REST, feeds, MCP and a WebSub hub
-#[derive(Parser)]
-#[command(
-    name = "reviewd",
-    version,
-    after_help = AFTER_HELP,
-    override_usage = "reviewd [COMMAND] [OPTIONS]",
-    disable_help_subcommand = true
-)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Serve the reviews over HTTP; the default command
-    #[command(after_help = SERVE_AFTER_HELP)]
-    Serve(Box<config::ServeArgs>),
-    /// Check the data files, and list every error and warning
-    Check(check::CheckArgs),
-    /// Serve the Model Context Protocol on standard input and output, for clients that start local servers
-    #[command(after_help = "Messages are single lines; standard output carries only responses.")]
-    Mcp(mcp::McpArgs),
-    /// List, show, remove and retry subscriptions of the WebSub hub, also while the service runs
-    #[command(after_help = HUB_AFTER_HELP)]
-    Hub(hub::HubArgs),
-    /// Send notices of changed reviews to a webhook or a chat: add, list, remove and try the targets
-    #[command(after_help = NOTIFY_AFTER_HELP)]
-    Notify(Box<notify::NotifyArgs>),
-    /// Import reviews from exports of Google, Trustpilot and others, and from spreadsheets
-    #[cfg(feature = "import")]
-    #[command(after_help = IMPORT_AFTER_HELP)]
-    Import(Box<import::ImportArgs>),
-    /// Create a data directory for a business, without reviews
-    #[cfg(feature = "import")]
-    #[command(after_help = INIT_AFTER_HELP)]
-    Init(init::InitArgs),
-    /// Remove reviews permanently, so that no later import adds them again
-    #[cfg(feature = "import")]
-    #[command(after_help = FORGET_AFTER_HELP)]
-    Forget(forget::ForgetArgs),
-    /// Say how stored reviews were verified: by the business, by a platform, or not at all
-    #[cfg(feature = "import")]
-    #[command(after_help = VERIFY_AFTER_HELP)]
-    Verify(verify::VerifyArgs),
-    /// Add, list and remove the sources that `sync` reads over the network
-    #[cfg(feature = "import")]
-    #[command(after_help = SOURCE_AFTER_HELP)]
-    Source(source::SourceArgs),
-    /// Bring in what has changed at the sources, once or again and again
-    #[cfg(feature = "import")]
-    #[command(after_help = SYNC_AFTER_HELP)]
-    Sync(sync::SyncArgs),
-    /// Record what was changed by hand, so that mirrors are told of it once
-    #[cfg(feature = "import")]
-    #[command(after_help = RECORD_AFTER_HELP)]
-    Record(record::RecordArgs),
-    /// Print the published reviews as a table or as JSON lines, or write a site of files
-    #[command(after_help = EXPORT_AFTER_HELP)]
-    Export(export::ExportArgs),
-    /// Print reviews as a fragment of HTML, or the linked data, for a build step of another site
-    #[command(after_help = RENDER_AFTER_HELP)]
-    Render(render::RenderArgs),
-    /// Print the insights that the service would publish, or the reasons for them
-    #[command(after_help = "Example: reviewd insights data --explain fees")]
-    Insights(insights::InsightsArgs),
-    /// Print every setting of `serve` with its value and origin: flag, environment or default
-    #[command(after_help = "The flags are those of `serve`; secrets are not shown.")]
-    Config(Box<config_list::ConfigArgs>),
-    /// Ask a running service whether it is healthy: status 200 to 299
-    #[command(after_help = "The certificate is verified, except that of a loopback address.")]
-    Healthcheck {
-        /// Address to request, such as https://reviews.example/readyz
-        #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080/healthz", value_parser = parse_http_url)]
-        url: Url,
-    },
-}
-
 const AFTER_HELP: &str = "\
 Examples:
   reviewd                          serve `data`, or a sample, on http://127.0.0.1:8080
@@ -283,6 +204,85 @@ const GROUPS: [(&str, &str); 6] = [
     ("max-connections", "Limits"),
     ("json", "Output"),
 ];
+
+/// Serves the verified reviews of one business: REST, feeds, MCP and a WebSub hub
+#[derive(Parser)]
+#[command(
+    name = "reviewd",
+    version,
+    after_help = AFTER_HELP,
+    override_usage = "reviewd [COMMAND] [OPTIONS]",
+    disable_help_subcommand = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve the reviews over HTTP; the default command
+    #[command(after_help = SERVE_AFTER_HELP)]
+    Serve(Box<config::ServeArgs>),
+    /// Check the data files, and list every error and warning
+    Check(check::CheckArgs),
+    /// Serve the Model Context Protocol on standard input and output, for clients that start local servers
+    #[command(after_help = "Messages are single lines; standard output carries only responses.")]
+    Mcp(mcp::McpArgs),
+    /// List, show, remove and retry subscriptions of the WebSub hub, also while the service runs
+    #[command(after_help = HUB_AFTER_HELP)]
+    Hub(hub::HubArgs),
+    /// Send notices of changed reviews to a webhook or a chat: add, list, remove and try the targets
+    #[command(after_help = NOTIFY_AFTER_HELP)]
+    Notify(Box<notify::NotifyArgs>),
+    /// Import reviews from exports of Google, Trustpilot and others, and from spreadsheets
+    #[cfg(feature = "import")]
+    #[command(after_help = IMPORT_AFTER_HELP)]
+    Import(Box<import::ImportArgs>),
+    /// Create a data directory for a business, without reviews
+    #[cfg(feature = "import")]
+    #[command(after_help = INIT_AFTER_HELP)]
+    Init(init::InitArgs),
+    /// Remove reviews permanently, so that no later import adds them again
+    #[cfg(feature = "import")]
+    #[command(after_help = FORGET_AFTER_HELP)]
+    Forget(forget::ForgetArgs),
+    /// Say how stored reviews were verified: by the business, by a platform, or not at all
+    #[cfg(feature = "import")]
+    #[command(after_help = VERIFY_AFTER_HELP)]
+    Verify(verify::VerifyArgs),
+    /// Add, list and remove the sources that `sync` reads over the network
+    #[cfg(feature = "import")]
+    #[command(after_help = SOURCE_AFTER_HELP)]
+    Source(source::SourceArgs),
+    /// Bring in what has changed at the sources, once or again and again
+    #[cfg(feature = "import")]
+    #[command(after_help = SYNC_AFTER_HELP)]
+    Sync(sync::SyncArgs),
+    /// Record what was changed by hand, so that mirrors are told of it once
+    #[cfg(feature = "import")]
+    #[command(after_help = RECORD_AFTER_HELP)]
+    Record(record::RecordArgs),
+    /// Print the published reviews as a table or as JSON lines, or write a site of files
+    #[command(after_help = EXPORT_AFTER_HELP)]
+    Export(export::ExportArgs),
+    /// Print reviews as a fragment of HTML, or the linked data, for a build step of another site
+    #[command(after_help = RENDER_AFTER_HELP)]
+    Render(render::RenderArgs),
+    /// Print the insights that the service would publish, or the reasons for them
+    #[command(after_help = "Example: reviewd insights data --explain fees")]
+    Insights(insights::InsightsArgs),
+    /// Print every setting of `serve` with its value and origin: flag, environment or default
+    #[command(after_help = "The flags are those of `serve`; secrets are not shown.")]
+    Config(Box<config_list::ConfigArgs>),
+    /// Ask a running service whether it is healthy: status 200 to 299
+    #[command(after_help = "The certificate is verified, except that of a loopback address.")]
+    Healthcheck {
+        /// Address to request, such as https://reviews.example/readyz
+        #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080/healthz", value_parser = parse_http_url)]
+        url: Url,
+    },
+}
 
 /// Runs the command that the process was started with and returns its exit status.
 pub fn run() -> ExitCode {

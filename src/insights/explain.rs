@@ -16,6 +16,9 @@ use super::text_model::{Sentence, UNIT};
 use crate::model::Dataset;
 use crate::wire::sentence::sentences;
 
+/// Most words listed in an explanation.
+const WORDS_MAX: usize = 4;
+
 /// Explains every mention of the aspect with this id or, without regard to case, this label, in the order of the
 /// reviews; the last line has the totals; `None` if the taxonomy lists no such aspect. Reads all reviews.
 pub(crate) fn explain(dataset: &Dataset, threads: NonZeroUsize, id: &str) -> Option<String> {
@@ -116,6 +119,3 @@ fn explanation(dataset: &Dataset, derived: &Derived, mention: &Mention) -> Strin
 fn signed(tenths: i32) -> String {
     format!("{:+.1}", f64::from(tenths) / 10.0)
 }
-
-/// Most words listed in an explanation.
-const WORDS_MAX: usize = 4;

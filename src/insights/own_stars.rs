@@ -16,6 +16,21 @@ use crate::dataset::chunks::{over_chunks, over_jobs};
 use crate::model::Review;
 use crate::wire::sentence::sentences;
 
+/// Fewest reviews with one, two or five stars in a language, and fewest of each class.
+const REVIEWS_MIN: usize = 200;
+const SIDE_MIN: usize = 20;
+/// Most reviews of each class used for training.
+const REVIEWS_MAX: usize = 10_000;
+/// Most sentences used of one review.
+pub(super) const SENTENCES_MAX: usize = 50;
+/// Number of models, each trained without one part of the rows.
+const FOLDS: usize = 3;
+const EPOCHS: usize = 8;
+const RATE: f32 = 0.15;
+const PENALTY: f32 = 1e-3;
+/// Largest log-odds of a text.
+const ODDS_MAX: f32 = 4.0;
+
 /// The weights of one language.
 #[derive(Debug)]
 pub(super) struct OwnStars {
@@ -245,18 +260,3 @@ fn odds(grams: &[u32], weights: &[f32]) -> f32 {
 fn norm(grams: usize) -> f32 {
     (grams.max(1) as f32).sqrt()
 }
-
-/// Fewest reviews with one, two or five stars in a language, and fewest of each class.
-const REVIEWS_MIN: usize = 200;
-const SIDE_MIN: usize = 20;
-/// Most reviews of each class used for training.
-const REVIEWS_MAX: usize = 10_000;
-/// Most sentences used of one review.
-pub(super) const SENTENCES_MAX: usize = 50;
-/// Number of models, each trained without one part of the rows.
-const FOLDS: usize = 3;
-const EPOCHS: usize = 8;
-const RATE: f32 = 0.15;
-const PENALTY: f32 = 1e-3;
-/// Largest log-odds of a text.
-const ODDS_MAX: f32 = 4.0;

@@ -10,6 +10,11 @@ use super::totals::{CHANGE_MIN, mean_rating, rounded};
 use crate::model::Review;
 use crate::model::insights::{Aspect, Month, Overall, Polarity};
 
+/// Most aspects named for each sign.
+const NAMED_MAX: usize = 3;
+/// Fewest reviews in each of the two years of the trend.
+const REVIEWS_MIN: usize = 10;
+
 /// Returns the mean of the reviews' scores, and the percentage of reviews of each sign; `None` without reviews.
 pub(super) fn overall(scores: &[i32]) -> Option<Overall> {
     if scores.is_empty() {
@@ -148,8 +153,3 @@ fn most_named(aspects: &[Aspect], polarity: Polarity) -> Vec<&Aspect> {
     named.truncate(NAMED_MAX);
     named
 }
-
-/// Most aspects named for each sign.
-const NAMED_MAX: usize = 3;
-/// Fewest reviews in each of the two years of the trend.
-const REVIEWS_MIN: usize = 10;

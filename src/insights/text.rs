@@ -11,6 +11,13 @@ use std::sync::LazyLock;
 use super::inflection::FormCache;
 use super::keys::{KeyMap, key};
 
+/// Most words and marks of one sentence; the rest is ignored.
+const ITEMS_MAX: usize = 512;
+/// Number of words after a negation that it negates.
+const NEGATION_REACH: u8 = 4;
+/// Characters that join the parts of a word.
+const JOINERS: [char; 3] = ['\'', '’', '-'];
+
 /// The words and marks of one sentence; buffers are reused from one sentence to the next.
 #[derive(Debug, Default)]
 pub(super) struct TextWords {
@@ -176,13 +183,6 @@ fn split_at_apostrophe(word: &str) -> Option<(&str, &str)> {
     }
     word.split_once(['\'', '’'])
 }
-
-/// Most words and marks of one sentence; the rest is ignored.
-const ITEMS_MAX: usize = 512;
-/// Number of words after a negation that it negates.
-const NEGATION_REACH: u8 = 4;
-/// Characters that join the parts of a word.
-const JOINERS: [char; 3] = ['\'', '’', '-'];
 
 /// Lexicon entry of a word in lower case, or of a mark.
 #[derive(Clone, Copy, Debug, Default)]

@@ -15,11 +15,21 @@ use std::sync::LazyLock;
 use super::keys::KeyMap;
 use super::text::{Item, TextWords};
 
-/// Log-odds for negative, neutral and positive, in [`UNIT`]s.
-pub type Weights = [i32; 3];
-
 /// The integer that represents 1.0 in natural log-odds.
 pub const UNIT: i32 = 64;
+
+/// The contents of `text_model.bin`.
+pub(super) const BYTES: &[u8] = include_bytes!("text_model.bin");
+
+/// The key that replaces the words of a mention.
+const ANY_MENTION: u64 = 0;
+/// Number of words and marks on each side of a mention that count as near it.
+const NEAR: usize = 6;
+/// Levels of a sum of valences, in tenths.
+const BOUNDS: [i32; 8] = [-38, -22, -12, -2, 2, 12, 22, 38];
+
+/// Log-odds for negative, neutral and positive, in [`UNIT`]s.
+pub type Weights = [i32; 3];
 
 /// The weights of each feature that training kept, parsed on first use: about 2 MB.
 static WEIGHTS: LazyLock<KeyMap<u32, [i8; 3]>> = LazyLock::new(|| {
@@ -30,9 +40,6 @@ static WEIGHTS: LazyLock<KeyMap<u32, [i8; 3]>> = LazyLock::new(|| {
     });
     features.collect()
 });
-
-/// The contents of `text_model.bin`.
-pub(super) const BYTES: &[u8] = include_bytes!("text_model.bin");
 
 /// A sentence in which mentions are classified.
 #[derive(Debug, Default)]
@@ -138,10 +145,3 @@ fn feature(kind: u8, marks: &[u8], words: &[u64]) -> u32 {
 fn mix(hash: u64, part: u64) -> u64 {
     (hash.rotate_left(23) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
-
-/// The key that replaces the words of a mention.
-const ANY_MENTION: u64 = 0;
-/// Number of words and marks on each side of a mention that count as near it.
-const NEAR: usize = 6;
-/// Levels of a sum of valences, in tenths.
-const BOUNDS: [i32; 8] = [-38, -22, -12, -2, 2, 12, 22, 38];

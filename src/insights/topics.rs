@@ -59,6 +59,11 @@ const WORD_BYTES_MAX: usize = 40;
 /// Most forms of a phrase that are counted.
 const FORMS_MAX: usize = 6;
 
+/// The least evidence for praise or complaint of a sentence that counts, in units of 1/64.
+const TILT_MIN: i32 = 16;
+
+const ROLE_LINES: &str = include_str!("general.txt");
+
 /// The uses of a phrase.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct PhraseCount {
@@ -332,9 +337,6 @@ impl PhraseUse<'_> {
     }
 }
 
-/// The least evidence for praise or complaint of a sentence that counts, in units of 1/64.
-const TILT_MIN: i32 = 16;
-
 /// What a word is for a phrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WordKind {
@@ -408,8 +410,6 @@ impl TopicRole {
         ROLES.get(&key).is_some_and(|roles| roles & self.0 != 0)
     }
 }
-
-const ROLE_LINES: &str = include_str!("general.txt");
 
 fn role_name(line: &str) -> &str {
     line.split(' ').next().unwrap_or_default()

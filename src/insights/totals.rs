@@ -11,6 +11,19 @@ use crate::model::insights::{Aspect, Evidence, Polarity, Quarter};
 use crate::model::{Concept, Dataset, Row};
 use crate::wire::date::Date;
 
+/// The normal deviate of a two-sided confidence of 95 %.
+const NORMAL_95: f64 = 1.959_963_985;
+/// Fewest mentions of a scored aspect. Our choice: the interval of four can span three quarters of the range.
+pub(super) const SCORED_MIN: u64 = 5;
+/// Newest mentions listed for each aspect, so that a large document stays readable; counts include all mentions.
+pub(super) const EVIDENCE_MAX: usize = 200;
+/// Most examples of each sign.
+pub(super) const EXAMPLES_MAX: usize = 3;
+/// Most phrases listed for an aspect.
+const PHRASES_MAX: usize = 5;
+/// The least change of a mean rating that is reported.
+pub(super) const CHANGE_MIN: f64 = 0.1;
+
 /// Aggregates the mentions of each aspect, in the order of the taxonomy.
 pub(super) fn aspects(dataset: &Dataset, derived: &Derived, words: &Sentences) -> Vec<Aspect> {
     let concepts = &dataset.taxonomy.aspects;
@@ -227,16 +240,3 @@ pub fn interval(part: u64, whole: u64, doubt: f64) -> [f64; 2] {
 fn mean_doubt(sum: u64, count: u64) -> f64 {
     sum as f64 / (count.max(1) as f64 * 10_000.0)
 }
-
-/// The normal deviate of a two-sided confidence of 95 %.
-const NORMAL_95: f64 = 1.959_963_985;
-/// Fewest mentions of a scored aspect. Our choice: the interval of four can span three quarters of the range.
-pub(super) const SCORED_MIN: u64 = 5;
-/// Newest mentions listed for each aspect, so that a large document stays readable; counts include all mentions.
-pub(super) const EVIDENCE_MAX: usize = 200;
-/// Most examples of each sign.
-pub(super) const EXAMPLES_MAX: usize = 3;
-/// Most phrases listed for an aspect.
-const PHRASES_MAX: usize = 5;
-/// The least change of a mean rating that is reported.
-pub(super) const CHANGE_MIN: f64 = 0.1;

@@ -1,5 +1,14 @@
 //! The revisions of the protocol, and its two eras: with a handshake, and stateless.
 
+/// Every supported revision, with its date as sent in messages; all but the last have a handshake.
+const TABLE: [(Revision, &str); 5] = [
+    (Revision::R2024_11_05, "2024-11-05"),
+    (Revision::R2025_03_26, "2025-03-26"),
+    (Revision::R2025_06_18, "2025-06-18"),
+    (Revision::R2025_11_25, "2025-11-25"),
+    (Revision::R2026_07_28, "2026-07-28"),
+];
+
 /// A revision of the Model Context Protocol, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Revision {
@@ -9,15 +18,6 @@ pub(crate) enum Revision {
     R2025_11_25 = 4,
     R2026_07_28 = 5,
 }
-
-/// Every supported revision, with its date as sent in messages; all but the last have a handshake.
-const TABLE: [(Revision, &str); 5] = [
-    (Revision::R2024_11_05, "2024-11-05"),
-    (Revision::R2025_03_26, "2025-03-26"),
-    (Revision::R2025_06_18, "2025-06-18"),
-    (Revision::R2025_11_25, "2025-11-25"),
-    (Revision::R2026_07_28, "2026-07-28"),
-];
 
 impl Revision {
     /// The response of `initialize` to an unknown version, and to 2026-07-28, which has no handshake.

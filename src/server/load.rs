@@ -36,6 +36,9 @@ use super::told::ToldChanges;
 /// processor time.
 const AT_ONCE_BYTES: u64 = 1 << 20;
 
+/// The file in the state directory: a date (RFC 3339), a space, a digest, a line feed.
+const DATE_FILE: &str = "content-date";
+
 /// Loads files and builds the served state, at the start and at every reload.
 #[derive(Debug)]
 pub(super) struct Loader {
@@ -304,9 +307,6 @@ struct ContentDate {
     digest: String,
     date: Timestamp,
 }
-
-/// The file in the state directory: a date (RFC 3339), a space, a digest, a line feed.
-const DATE_FILE: &str = "content-date";
 
 impl ContentDates {
     /// Reads the last date of a process with the same state directory.
