@@ -64,11 +64,13 @@ fn check_head(app: &AppState, head: &RequestHead<'_>) -> Result<(), HttpError> {
         });
     }
     head.host?;
-    match head.method {
-        _ if !head.is_transfer_encoding_known() => Err(HttpError::TransferEncoding),
-        &Method::CONNECT => Err(HttpError::Connect),
-        _ => Ok(()),
+    if !head.is_transfer_encoding_known() {
+        return Err(HttpError::TransferEncoding);
     }
+    if *head.method == Method::CONNECT {
+        return Err(HttpError::Connect);
+    }
+    Ok(())
 }
 
 /// State of a request from its head to its response: the data for metrics and access log.

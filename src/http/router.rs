@@ -11,55 +11,6 @@ use super::rate_limit::RateLimitScope;
 use crate::mcp;
 use crate::wire::form::{self, FormError};
 
-/// A route of the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Route<'a> {
-    /// The stored document with this index in [`DOCUMENTS`], or what its row says about a query.
-    Document(usize),
-    Search,
-    /// `/api/reviews/changes`.
-    Changes,
-    /// `/api/reviews/since/{date}`, with the date as received.
-    Since(&'a str),
-    /// `/api/reviews/{id}`, with the id not yet looked up.
-    Review(&'a str),
-    /// `/reviews/{id}`, with the id not yet looked up.
-    ReviewPage(&'a str),
-    /// `/sitemaps/{number}`, with the number as received.
-    SitemapPart(&'a str),
-    /// `/media/{digest}`, with the digest not yet looked up.
-    Photo(&'a str),
-    /// The owner's logo.
-    Logo,
-    /// `/widget.json`, with the parameters of a search.
-    WidgetData,
-    Health,
-    Ready,
-    Hub,
-    Mcp,
-}
-
-/// A row of the route table.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RouteRow {
-    /// The path, a parameter in braces; also the label in metrics.
-    pub(crate) path: &'static str,
-    pub(crate) route: Route<'static>,
-    /// The Allow header.
-    pub(crate) methods: &'static str,
-    /// `None` for the health checks of load balancers, which must not be refused.
-    pub(crate) scope: Option<RateLimitScope>,
-}
-
-const fn read(path: &'static str, route: Route<'static>) -> RouteRow {
-    RouteRow {
-        path,
-        route,
-        methods: "GET, HEAD, OPTIONS",
-        scope: Some(RateLimitScope::Reads),
-    }
-}
-
 /// The routes that are not stored documents.
 const ENDPOINTS: [RouteRow; 13] = [
     read("/api/reviews/search", Route::Search),
@@ -128,7 +79,7 @@ pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = {
     routes
 };
 
-/// Indices of the rows with a parameter, verified by a test.
+/// Indices in [`ROUTES`] of the rows with a parameter; a test compares them with the paths.
 const SINCE: usize = DOCUMENT_ROUTES + 1;
 const REVIEW: usize = DOCUMENT_ROUTES + 2;
 const REVIEW_PAGE: usize = DOCUMENT_ROUTES + 3;
@@ -153,6 +104,46 @@ pub(crate) const UNMATCHED: usize = 0;
 /// The methods of all routes together: the response to `OPTIONS *`.
 pub(crate) const ALLOW_ALL: &str = "GET, HEAD, POST, DELETE, OPTIONS";
 
+/// A route of the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route<'a> {
+    /// The stored document with this index in [`DOCUMENTS`], or what its row says about a query.
+    Document(usize),
+    Search,
+    /// `/api/reviews/changes`.
+    Changes,
+    /// `/api/reviews/since/{date}`, with the date as received.
+    Since(&'a str),
+    /// `/api/reviews/{id}`, with the id not yet looked up.
+    Review(&'a str),
+    /// `/reviews/{id}`, with the id not yet looked up.
+    ReviewPage(&'a str),
+    /// `/sitemaps/{number}`, with the number as received.
+    SitemapPart(&'a str),
+    /// `/media/{digest}`, with the digest not yet looked up.
+    Photo(&'a str),
+    /// The owner's logo.
+    Logo,
+    /// `/widget.json`, with the parameters of a search.
+    WidgetData,
+    Health,
+    Ready,
+    Hub,
+    Mcp,
+}
+
+/// A row of the route table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RouteRow {
+    /// The path, a parameter in braces; also the label in metrics.
+    pub(crate) path: &'static str,
+    pub(crate) route: Route<'static>,
+    /// The Allow header.
+    pub(crate) methods: &'static str,
+    /// `None` for the health checks of load balancers, which must not be refused.
+    pub(crate) scope: Option<RateLimitScope>,
+}
+
 /// The route of a path, with its row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Matched<'a> {
@@ -173,11 +164,23 @@ pub(crate) enum Action {
     Refuse,
 }
 
+/// Returns the row of a path that is only read.
+const fn read(path: &'static str, route: Route<'static>) -> RouteRow {
+    RouteRow {
+        path,
+        route,
+        methods: "GET, HEAD, OPTIONS",
+        scope: Some(RateLimitScope::Reads),
+    }
+}
+
 /// Returns the route of `/api/reviews/since/{date}`. Its endpoint reports every error in the date, broken escapes
 /// included, like an error in a query parameter.
 pub(crate) fn route_of_date<'a>(parent: &str, raw: &'a str) -> Option<Matched<'a>> {
-    let is_date = parent == "/api/reviews/since/" && !raw.is_empty();
-    is_date.then(|| matched(SINCE, Route::Since(raw)))
+    if parent != "/api/reviews/since/" || raw.is_empty() {
+        return None;
+    }
+    Some(matched(SINCE, Route::Since(raw)))
 }
 
 /// Returns the route of any other path, split before its last segment, or `None` for an unknown path.
@@ -276,12 +279,16 @@ pub(crate) fn parse_target<'a>(
     bytes: usize,
     bytes_max: usize,
 ) -> Result<Option<Path<'a>>, TargetError> {
-    match path {
-        _ if bytes > bytes_max => Err(TargetError::TooLong { bytes, bytes_max }),
-        "*" if *method == Method::OPTIONS => Ok(None),
-        _ if path.starts_with('/') => parse_path(path).map(Some),
-        _ => Err(TargetError::Form),
+    if bytes > bytes_max {
+        return Err(TargetError::TooLong { bytes, bytes_max });
     }
+    if path == "*" && *method == Method::OPTIONS {
+        return Ok(None);
+    }
+    if !path.starts_with('/') {
+        return Err(TargetError::Form);
+    }
+    parse_path(path).map(Some)
 }
 
 /// Returns the number of bytes of the path, the query and the authority of a target.
