@@ -72,12 +72,13 @@ impl PostgresConnection {
         // Created even with `sslmode=disable`, which does not use it.
         let security = Security::of(database)
             .map_err(|error| DbError::Refused(format!("sslrootcert {error}")))?;
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|error| DbError::Refused(format!("no runtime for it: {error}")))?;
-        let each = config.get_connect_timeout().copied().unwrap_or_default();
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| DbError::Refused(format!("no runtime for it: {error}")))?;
+        let host_timeout = config.get_connect_timeout().copied().unwrap_or_default();
         let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
-        let deadline = each.saturating_mul(hosts.max(1)) + GREETING;
+        let time_limit = host_timeout.saturating_mul(hosts.max(1)) + GREETING;
         let connect = async {
             let (client, connection) = config.connect(security).await?;
             tokio::spawn(async move {
@@ -88,19 +89,17 @@ impl PostgresConnection {
             });
             Ok::<_, DbError>(client)
         };
-        match runtime.block_on(async { timeout(deadline, connect).await }) {
-            Ok(Ok(client)) => {
+        let connected = runtime.block_on(async { timeout(time_limit, connect).await });
+        match connected.unwrap_or_else(|_| Err(silence())) {
+            Ok(client) => {
                 let mut opened = PostgresConnection { runtime, client };
                 opened.prepare(&database.schema)?;
                 Ok(opened)
             }
-            failed => {
+            Err(error) => {
                 // Does not wait for a lookup that hangs.
                 runtime.shutdown_background();
-                Err(match failed {
-                    Ok(Err(error)) => error,
-                    _ => silence(),
-                })
+                Err(error)
             }
         }
     }
@@ -110,28 +109,17 @@ impl PostgresConnection {
         self.script(SETTINGS)?;
         self.script(&format!("SET search_path = {schema}"))?;
         self.begin()?;
-        let there = format!("SELECT to_regclass('{schema}.meta') IS NOT NULL AS is_there");
         let db: &mut dyn Connection = self;
-        if !db.query_one(&there, &[])?.get::<bool>("is_there")? {
-            // Without CREATE SCHEMA IF NOT EXISTS, which needs a permission even if an operator has created it.
-            let found =
-                "SELECT count(*) AS schemas FROM pg_catalog.pg_namespace WHERE nspname = $1";
-            if db
-                .query_one(found, &[schema.to_owned().into()])?
-                .count("schemas")?
-                == 0
-            {
-                db.script(&format!("CREATE SCHEMA {schema}"))?;
-            }
-            db.script(TABLES)?;
-            db.execute("UPDATE meta SET version = $1", &[SCHEMA_VERSION.into()])?;
+        let has_tables = format!("SELECT to_regclass('{schema}.meta') IS NOT NULL AS has_tables");
+        if !db.query_one(&has_tables, &[])?.get::<bool>("has_tables")? {
+            create_tables(db, schema)?;
         }
-        let found: i64 = db
+        let version: i64 = db
             .query_one("SELECT version FROM meta", &[])?
             .get("version")?;
-        if found > SCHEMA_VERSION {
+        if version > SCHEMA_VERSION {
             let what = format!(
-                "schema {found} is newer than this program's {SCHEMA_VERSION}; use the version that created it"
+                "schema {version} is newer than this program's {SCHEMA_VERSION}; use the version that created it"
             );
             return Err(DbError::Refused(what));
         }
@@ -145,10 +133,10 @@ impl PostgresConnection {
         &self,
         answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, DbError> {
-        let answer = self
+        let received = self
             .runtime
             .block_on(async { timeout(ANSWER, answer).await });
-        Ok(answer.map_err(|_| silence())??)
+        Ok(received.map_err(|_| silence())??)
     }
 }
 
@@ -165,12 +153,15 @@ impl Connection for PostgresConnection {
 
     fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<DatabaseRow>, DbError> {
         let rows = self.wait(self.client.query_typed(sql, &typed(values)))?;
-        let columns = rows.first().map_or(&[][..], |row| row.columns()).iter();
-        let columns: Rc<[String]> = columns.map(|column| column.name().to_owned()).collect();
+        let described = rows.first().map_or(&[][..], |row| row.columns());
+        let columns: Rc<[String]> = described
+            .iter()
+            .map(|column| column.name().to_owned())
+            .collect();
         let mut read_rows = Vec::with_capacity(rows.len());
         for row in &rows {
-            let values = (0..row.len()).map(|column| read(row, column));
-            let values: Result<_, tokio_postgres::Error> = values.collect();
+            let values: Result<_, tokio_postgres::Error> =
+                (0..row.len()).map(|column| read(row, column)).collect();
             read_rows.push(DatabaseRow {
                 columns: Rc::clone(&columns),
                 values: values.map_err(|error| DbError::Corrupt(error.to_string()))?,
@@ -181,9 +172,11 @@ impl Connection for PostgresConnection {
 
     fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, DbError> {
         // Pipelined: no statement waits for the response to the one before it.
-        let sets: Vec<_> = sets.iter().map(|values| typed(values)).collect();
-        let all = sets.iter().map(|set| self.client.execute_typed(sql, set));
-        let changed = self.wait(try_join_all(all))?;
+        let typed_sets: Vec<_> = sets.iter().map(|values| typed(values)).collect();
+        let statements = typed_sets
+            .iter()
+            .map(|set| self.client.execute_typed(sql, set));
+        let changed = self.wait(try_join_all(statements))?;
         Ok(changed.into_iter().sum())
     }
 
@@ -281,6 +274,19 @@ impl AsyncWrite for Secured {
     }
 }
 
+/// Creates the tables of the hub, and the schema if no operator has.
+fn create_tables(db: &mut dyn Connection, schema: &str) -> Result<(), DbError> {
+    // Without CREATE SCHEMA IF NOT EXISTS, which needs a permission even if an operator has created it.
+    let count = "SELECT count(*) AS schemas FROM pg_catalog.pg_namespace WHERE nspname = $1";
+    let counted = db.query_one(count, &[schema.to_owned().into()])?;
+    if counted.count("schemas")? == 0 {
+        db.script(&format!("CREATE SCHEMA {schema}"))?;
+    }
+    db.script(TABLES)?;
+    db.execute("UPDATE meta SET version = $1", &[SCHEMA_VERSION.into()])?;
+    Ok(())
+}
+
 /// Returns the values with their types. Without types, each statement would need another round trip to the server.
 fn typed(values: &[Value]) -> Vec<(&(dyn ToSql + Sync), Type)> {
     fn one(value: &Value) -> (&(dyn ToSql + Sync), Type) {
@@ -360,17 +366,16 @@ fn is_tls(cause: &(dyn Error + 'static)) -> bool {
 
 /// Renders an error and its causes in one line.
 pub(super) fn text(error: &tokio_postgres::Error) -> String {
-    let text = match error.as_db_error() {
-        Some(error) => error.message().to_owned(),
-        None => causes(error).fold(error.to_string(), |text, cause| {
-            let cause = cause.to_string();
-            if text.ends_with(&cause) {
-                text
-            } else {
-                format!("{text}: {cause}")
-            }
-        }),
-    };
+    if let Some(error) = error.as_db_error() {
+        return error.message().replace('\n', " ");
+    }
+    let mut text = error.to_string();
+    for cause in causes(error) {
+        let cause = cause.to_string();
+        if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
     text.replace('\n', " ")
 }
 
