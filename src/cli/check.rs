@@ -49,8 +49,10 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     warnings.retain(|warning| !args.allow.iter().any(|rule| rule == warning.code));
     let published = valid.map(|decoded| decoded.dataset.reviews.len());
     let unverified = valid.map(|decoded| decoded.dataset.unverified_count);
-    let suggestions = valid.map(|decoded| suggestions(&decoded.dataset));
-    let suggestions = suggestions.unwrap_or_default();
+    let suggestions = match valid {
+        Some(decoded) => suggestions(&decoded.dataset),
+        None => Vec::new(),
+    };
     let sources = read_sync_state(&args.data);
     let report: String = match args.format {
         OutputFormat::Text => {
@@ -80,17 +82,19 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
         }
     };
     print(report.as_bytes())?;
-    let summary = match published.zip(unverified) {
+    let state = match published.zip(unverified) {
         Some((published, unverified)) => {
-            let warnings = counted(warnings.len() as u64, "warning");
-            format!("valid, {published} published, {unverified} unverified, {warnings}")
+            let warning_count = counted(warnings.len() as u64, "warning");
+            format!("valid, {published} published, {unverified} unverified, {warning_count}")
         }
         None => format!("not valid, {}", counted(error_count, "error")),
     };
-    let summary = format!("{}: {summary}", args.data.display());
+    let summary = format!("{}: {state}", args.data.display());
     let is_good = valid.is_some() && (warnings.is_empty() || !args.strict);
+    if !is_good {
+        return Err(Failure::new(Status::Data, summary));
+    }
     match args.format {
-        _ if !is_good => Err(Failure::new(Status::Data, summary)),
         OutputFormat::Text => print(format!("{summary}\n").as_bytes()),
         OutputFormat::Json => Ok(()),
     }

@@ -296,8 +296,11 @@ impl ServeArgs {
 
 /// Returns the directory that `--data` names, else the usual one if it exists; `None` for the sample.
 pub(super) fn data_directory(named: Option<&Path>) -> Option<&Path> {
+    if named.is_some() {
+        return named;
+    }
     let usual = Path::new(DATA_DEFAULT);
-    named.or(Some(usual).filter(|usual| usual.is_dir()))
+    if usual.is_dir() { Some(usual) } else { None }
 }
 
 /// Parses a time of which 0 means never.

@@ -124,8 +124,8 @@ fn open(location: &StoreLocation) -> Result<Store, Failure> {
 /// Returns a list as JSON and as a table.
 fn list(store: &mut Store, args: &ListArgs) -> Result<(Value, String), Failure> {
     // Hosts are stored in lower case.
-    let host = args.host.as_ref().map(|host| host.to_ascii_lowercase());
-    let host = host.as_deref();
+    let lower_case = args.host.as_ref().map(|host| host.to_ascii_lowercase());
+    let host = lower_case.as_deref();
     if args.removed {
         let mut ended: Vec<(i64, Value)> = Vec::new();
         for stone in store.tombstones(host, TOMBSTONES_MAX)? {

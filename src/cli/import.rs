@@ -304,8 +304,8 @@ impl SourceFile {
             let bytes = self.bytes;
             return Ok(vec![ArchivedFile { name, bytes }]);
         }
-        let files = archive::unpack(&self.bytes, options.place.as_deref());
-        let mut files = files.map_err(|error| {
+        let unpacked = archive::unpack(&self.bytes, options.place.as_deref());
+        let mut files = unpacked.map_err(|error| {
             let message = format!("{name}: {error}; nothing was written");
             Failure::new(Status::Data, message)
         })?;
@@ -344,12 +344,12 @@ fn read(name: &str) -> Result<SourceFile, Failure> {
         return Err(Failure::new(Status::NoInput, format!("{name}: {message}")));
     }
     let is_input = name == "-";
-    let bytes = if is_input {
+    let read = if is_input {
         read_within(io::stdin(), REVIEWS_BYTES_MAX)
     } else {
         File::open(name).and_then(|file| read_within(file, REVIEWS_BYTES_MAX))
     };
-    let bytes = bytes.map_err(|error| {
+    let bytes = read.map_err(|error| {
         let status = match error.kind() {
             io::ErrorKind::NotFound => Status::NoInput,
             io::ErrorKind::FileTooLarge => Status::Data,

@@ -40,11 +40,13 @@ pub(super) struct VerifyArgs {
 pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     let folder = Folder::open(&args.data, false)?;
     let mut merge = folder.merge()?;
-    let ids = ids(args, &merge)?;
+    let ids = chosen_ids(args, &merge)?;
     let mut changed = 0;
     for id in &ids {
-        let how = how(args, &merge.source_of(id).unwrap_or_default())?;
-        changed += u64::from(merge.verify(id, &how));
+        let source = merge.source_of(id).unwrap_or_default();
+        if merge.verify(id, &verification(args, &source)?) {
+            changed += 1;
+        }
     }
     let file = args.data.join("reviews.json");
     let count = ids.len();
@@ -64,7 +66,7 @@ pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
 }
 
 /// Returns the ids that were named, each of which must be stored, or those of the source.
-fn ids(args: &VerifyArgs, merge: &Merge<'_>) -> Result<Vec<String>, Failure> {
+fn chosen_ids(args: &VerifyArgs, merge: &Merge<'_>) -> Result<Vec<String>, Failure> {
     let unknown: Vec<&str> = args
         .ids
         .iter()
@@ -72,8 +74,10 @@ fn ids(args: &VerifyArgs, merge: &Merge<'_>) -> Result<Vec<String>, Failure> {
         .map(String::as_str)
         .collect();
     if !unknown.is_empty() {
-        let unknown = unknown.join(", ");
-        let message = format!("no review has the id {unknown}; nothing was changed");
+        let message = format!(
+            "no review has the id {}; nothing was changed",
+            unknown.join(", ")
+        );
         return Err(Failure::new(Status::Data, message));
     }
     let mut ids = args.ids.clone();
@@ -92,7 +96,7 @@ fn ids(args: &VerifyArgs, merge: &Merge<'_>) -> Result<Vec<String>, Failure> {
 }
 
 /// Returns how a review of `source` was verified.
-fn how(args: &VerifyArgs, source: &str) -> Result<VerifiedAs, Failure> {
+fn verification(args: &VerifyArgs, source: &str) -> Result<VerifiedAs, Failure> {
     if args.withdraw {
         return Ok(VerifiedAs::Unverified);
     }

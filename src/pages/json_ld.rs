@@ -157,8 +157,8 @@ fn host_of(url: &str) -> Option<String> {
 
 /// Returns the business's type if it can be a schema.org name, else `LocalBusiness`.
 fn kind(business: &Business) -> &str {
-    let mut letters = business.kind.bytes();
-    if business.kind.is_empty() || !letters.all(|byte| byte.is_ascii_alphanumeric()) {
+    let mut bytes = business.kind.bytes();
+    if business.kind.is_empty() || !bytes.all(|byte| byte.is_ascii_alphanumeric()) {
         return "LocalBusiness";
     }
     &business.kind

@@ -358,9 +358,8 @@ impl<'b> Builder<'b> {
 
     /// Tells whether this is the parameter's first value; reports only the first repetition.
     fn is_first(&mut self, parameter: Parameter, received: &str) -> bool {
-        let times = &mut self.times[parameter as usize];
-        *times += 1;
-        let times = *times;
+        self.times[parameter as usize] += 1;
+        let times = self.times[parameter as usize];
         if times == 2 {
             self.refuse_value(parameter, Code::Duplicate, "must be given once", received);
         }

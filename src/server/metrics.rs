@@ -138,8 +138,7 @@ impl MetricSources {
                 encode_counter(&mut metric, count)?;
             }
         }
-        let bytes = ROUTE_LABELS.into_iter().enumerate();
-        let bytes = bytes.map(|(route, label)| {
+        let bytes = ROUTE_LABELS.into_iter().enumerate().map(|(route, label)| {
             let sum = traffic.sum(|shard| &shard.routes[route].bytes);
             (label, sum)
         });
@@ -151,8 +150,8 @@ impl MetricSources {
                 traffic.sum(|shard| &shard.routes[route].buckets[bucket])
             });
             let elapsed_ns = traffic.sum(|shard| &shard.routes[route].elapsed_ns);
-            let bounds = BOUNDS_US.iter().map(|bound| seconds(bound * 1_000));
-            let bounds = bounds.chain([f64::INFINITY]);
+            let finite_bounds = BOUNDS_US.iter().map(|bound| seconds(bound * 1_000));
+            let bounds = finite_bounds.chain([f64::INFINITY]);
             let buckets: Vec<(f64, u64)> = bounds.zip(counts).collect();
             let sum = seconds(elapsed_ns);
             let count = counts.iter().sum();

@@ -197,9 +197,9 @@ fn read_pair(
     provider: &CryptoProvider,
     now: Timestamp,
 ) -> Result<Pair, TlsError> {
-    let pem = read(&files.certificate)
+    let certificate_pem = read(&files.certificate)
         .map_err(|cause| fail_to_read(CERT_FLAG, &files.certificate, &cause))?;
-    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&pem)
+    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&certificate_pem)
         .collect::<Result<_, _>>()
         .map_err(|error| wrong_certificate(files, format!("is not PEM: {error}")))?;
     let Some(own) = chain.first() else {
@@ -207,12 +207,12 @@ fn read_pair(
         return Err(wrong_certificate(files, what.to_owned()));
     };
     let ends = check_validity(own, now).map_err(|what| wrong_certificate(files, what))?;
-    let pem = read(&files.key).map_err(|cause| fail_to_read(KEY_FLAG, &files.key, &cause))?;
-    let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|_| {
+    let key_pem = read(&files.key).map_err(|cause| fail_to_read(KEY_FLAG, &files.key, &cause))?;
+    let private_key = PrivateKeyDer::from_pem_slice(&key_pem).map_err(|_| {
         let what = "contains no unencrypted private key (PEM, BEGIN PRIVATE KEY)";
         wrong_key(files, what.to_owned())
     })?;
-    let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| match error {
+    let key = CertifiedKey::from_der(chain, private_key, provider).map_err(|error| match error {
         rustls::Error::InconsistentKeys(_) => wrong_key(
             files,
             format!(
@@ -224,8 +224,10 @@ fn read_pair(
         }
         error => wrong_key(files, format!("cannot be used: {error}")),
     })?;
-    let key = Arc::new(key);
-    Ok(Pair { key, ends })
+    Ok(Pair {
+        key: Arc::new(key),
+        ends,
+    })
 }
 
 fn wrong_certificate(files: &TlsFiles, what: String) -> TlsError {

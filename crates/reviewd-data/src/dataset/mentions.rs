@@ -163,11 +163,13 @@ impl Finder {
                 });
             }
         }
-        if owners.named.is_empty() {
-            return None;
-        }
-        let is_sole = owners.named.len() == 1;
-        let owner = owners.named.first().copied().filter(|_| is_sole);
+        let mut named = owners.named.iter().copied();
+        let first = named.next()?;
+        let owner = if named.next().is_none() {
+            Some(first)
+        } else {
+            None
+        };
         Some(Occurrence {
             start,
             end,
