@@ -44,17 +44,17 @@ impl NoticeMessage {
         };
         let review = &published.review;
         let author = cut(&review.author.decode(), TITLE_CHARS_MAX / 2);
-        let author: &[(&str, &str)] = &[("author", &author)];
+        let values: &[(&str, &str)] = &[("author", &author)];
         let title = match change.event {
-            ChangeKind::New | ChangeKind::Removed => own.new.fill(author),
-            ChangeKind::Changed => own.changed.fill(author),
-            ChangeKind::Unanswered => pages.counted_with(&own.unanswered, days.into(), author),
+            ChangeKind::New | ChangeKind::Removed => own.new.fill(values),
+            ChangeKind::Changed => own.changed.fill(values),
+            ChangeKind::Unanswered => pages.counted_with(&own.unanswered, days.into(), values),
         };
-        let text = review.text.decode();
-        let text = if text.trim().is_empty() {
+        let whole_text = review.text.decode();
+        let text = if whole_text.trim().is_empty() {
             pages.rating_only.clone()
         } else {
-            cut(&text, EXCERPT_CHARS_MAX)
+            cut(&whole_text, EXCERPT_CHARS_MAX)
         };
         NoticeMessage {
             title: cut(&title, TITLE_CHARS_MAX),
@@ -127,8 +127,8 @@ impl NoticeMessage {
 
 /// Says which review was removed, without its words.
 fn removed_text(change: &ToldChange<'_>, own: &NoticeWords, pages: &Messages) -> String {
-    let stars = change.facts.rating.to_string();
-    let stars = pages.stars_of_5.fill(&[("stars", &stars)]);
+    let rating = change.facts.rating.to_string();
+    let stars = pages.stars_of_5.fill(&[("stars", &rating)]);
     let date = match change.facts.day() {
         Some(day) => pages.short_day(day),
         None => pages.date_unknown.clone(),

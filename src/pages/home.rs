@@ -41,14 +41,11 @@ impl Pages {
         let mut params = QueryParams::of_language(language);
         params.is_single = self.layout.is_static;
         let count = t.counted(&t.review_count, self.stats.count);
-        let description = without_direction(&snapshot.business.description);
-        let description = match self.stats.mean_tenths() {
-            Some(tenths) => {
-                let rating = t.stars_of_5.fill(&[("stars", &t.tenths(tenths))]);
-                format!("{rating}, {count}. {description}")
-            }
-            None => description,
-        };
+        let mut description = without_direction(&snapshot.business.description);
+        if let Some(tenths) = self.stats.mean_tenths() {
+            let rating = t.stars_of_5.fill(&[("stars", &t.tenths(tenths))]);
+            description = format!("{rating}, {count}. {description}");
+        }
         rendered(&ListPage {
             title: t.reviews_of.fill(&[("name", &self.layout.title)]),
             description,
@@ -146,18 +143,19 @@ impl Pages {
         if !is_many {
             aspects.clear();
         }
-        let pull_quote = insights.and_then(|one| one.pull_quote.as_deref());
-        let pull_quote = pull_quote.filter(|quote| !quote.trim().is_empty());
+        let pull_quote = insights
+            .and_then(|one| one.pull_quote.as_deref())
+            .filter(|quote| !quote.trim().is_empty());
         let voices = if is_many {
             voices(snapshot, &aspects, pull_quote)
         } else {
             Vec::new()
         };
         let most = aspects.first().map_or(0, |aspect| aspect.mention_count);
-        let lines = aspects
+        let mut lines: Vec<AspectLine<'_>> = aspects
             .iter()
-            .map(|aspect| self.aspect_line(t, aspect, most));
-        let mut lines: Vec<AspectLine<'_>> = lines.collect();
+            .map(|aspect| self.aspect_line(t, aspect, most))
+            .collect();
         let further = lines.split_off(lines.len().min(ASPECTS_SHOWN));
         let summary = insights.and_then(|one| one.summary.as_deref());
         let is_own = insights.is_some_and(|one| one.method.summary == "editorial");

@@ -101,10 +101,12 @@ fn values(object: &Value, keys: &[&str]) -> Value {
 
 /// Returns the entries of a list in a report, each as its line and the value of `key`.
 fn lines(report: &Value, list: &str, key: &str) -> Vec<String> {
-    let entries = report[list].as_array().expect("a list").iter();
-    let text = |entry: &Value| entry[key].as_str().unwrap_or_default().to_owned();
-    let line = |entry: &Value| format!("{}: {}", entry["line"], text(entry));
-    entries.map(line).collect()
+    let mut lines = Vec::new();
+    for entry in report[list].as_array().expect("a list") {
+        let text = entry[key].as_str().unwrap_or_default();
+        lines.push(format!("{}: {text}", entry["line"]));
+    }
+    lines
 }
 
 /// Returns the reasons of the refused entries in a report, one line each.

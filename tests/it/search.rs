@@ -68,11 +68,15 @@ fn each_refused_value_is_an_issue_with_its_code() {
     ] {
         let reply = search(query);
         reply.assert_error(400, "validation_error");
-        let issues = reply.json()["issues"].clone();
-        let issues = issues.as_array().expect("an array");
+        let body = reply.json();
+        let issues = body["issues"].as_array().expect("an array");
         assert_eq!(issues.len(), 1, "{query:.40} {issues:?}");
-        let paths: Vec<&str> = (!path.is_empty()).then_some(path).into_iter().collect();
-        assert_eq!(issues[0]["path"], json!(paths), "{query:.40}");
+        let expected = if path.is_empty() {
+            json!([])
+        } else {
+            json!([path])
+        };
+        assert_eq!(issues[0]["path"], expected, "{query:.40}");
         assert_eq!(issues[0]["code"], code, "{query:.40}");
         assert!(text(&issues[0], "received").len() <= 64, "{query:.40}");
     }
@@ -97,9 +101,11 @@ fn links_keep_order_and_filters_from_page_to_page_in_any_spelling() {
                 assert_eq!(body["next_cursor"], Value::Null);
                 break;
             };
-            let next = link.strip_prefix("<https://reviews.example");
-            let next = next.and_then(|next| next.strip_suffix(">; rel=\"next\""));
-            target = next.expect("a page below the public address").to_owned();
+            target = link
+                .strip_prefix("<https://reviews.example")
+                .and_then(|rest| rest.strip_suffix(">; rel=\"next\""))
+                .expect("a page below the public address")
+                .to_owned();
             let cursor = text(&body, "next_cursor");
             assert!(target.ends_with(&format!("cursor={cursor}")));
             assert!(cursor.len() <= 256);

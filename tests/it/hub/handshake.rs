@@ -24,7 +24,8 @@ fn becomes_active(answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> boo
 
 #[test]
 fn the_verification_carries_mode_topic_as_given_challenge_and_lease() {
-    let (rig, subscriber) = (Rig::start(), Subscriber::good());
+    let rig = Rig::start();
+    let subscriber = Subscriber::good();
     let callback = subscriber.callback("/cb?token=a%20b&x[]=1");
     for (number, mode) in [(1, "subscribe"), (2, "unsubscribe")] {
         let topic = format!("{BASE}/%66eed.xml");
@@ -98,8 +99,9 @@ fn responses_in_any_framing_confirm_but_incomplete_ones_do_not() {
         ("SSH-2.0-OpenSSH_9.9\r\n".to_owned(), false),
     ] {
         let shown = raw.clone();
-        let reply = move |challenge: &str| raw.replace("CHALLENGE", challenge).into_bytes();
-        let active = becomes_active(move |challenge| Reply::Raw(reply(challenge)));
+        let active = becomes_active(move |challenge| {
+            Reply::Raw(raw.replace("CHALLENGE", challenge).into_bytes())
+        });
         assert_eq!(active, confirms, "{shown}");
     }
     for endless in [
@@ -117,7 +119,8 @@ fn responses_in_any_framing_confirm_but_incomplete_ones_do_not() {
 
 #[test]
 fn a_renewal_switches_secret_and_lease_and_keeps_one_subscription() {
-    let (rig, subscriber) = (Rig::start(), Subscriber::good());
+    let rig = Rig::start();
+    let subscriber = Subscriber::good();
     let callback = subscriber.callback("/cb");
     for (number, lease_s, secret) in [(1, 1_000, "one"), (2, 5_000, "two"), (3, 6_000, "")] {
         let lease = lease_s.to_string();
@@ -140,7 +143,8 @@ fn a_renewal_switches_secret_and_lease_and_keeps_one_subscription() {
 
 #[test]
 fn a_failed_verification_of_a_renewal_or_unsubscription_changes_nothing() {
-    let (rig, subscriber) = (Rig::start(), Subscriber::good());
+    let rig = Rig::start();
+    let subscriber = Subscriber::good();
     let callback = subscriber.callback("/cb");
     let fields = [("hub.secret", "one"), ("hub.lease_seconds", "1000")];
     rig.subscribe_as(&callback, &fields);
@@ -162,7 +166,8 @@ fn a_failed_verification_of_a_renewal_or_unsubscription_changes_nothing() {
 
 #[test]
 fn a_lease_that_ends_ends_the_subscription_without_a_word() {
-    let (rig, subscriber) = (Rig::start(), Subscriber::good());
+    let rig = Rig::start();
+    let subscriber = Subscriber::good();
     let callback = subscriber.callback("/cb");
     rig.subscribe_as(&callback, &[("hub.lease_seconds", "1")]);
     rig.wait_gone(&callback);
@@ -180,10 +185,8 @@ fn unknown_topics_and_the_hubs_own_address_are_refused_and_nothing_is_created() 
     rig.boot("1");
     let topic = "https://reviews.sub.test:8443/feed.xml";
     let unknown = "\" is not one of https://reviews.sub.test:8443/feed.xml ";
-    let (other, own) = (
-        "https://a.sub.test:8443/",
-        "https://Reviews.sub.test:8443/cb",
-    );
+    let other = "https://a.sub.test:8443/";
+    let own = "https://Reviews.sub.test:8443/cb";
     for (topic, callback, reason) in [
         (
             "https://reviews.sub.test:8443/insights.json",

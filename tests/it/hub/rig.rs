@@ -43,8 +43,8 @@ pub(crate) fn serve(data: &DataDir, store: [&str; 2], more: &[&str]) -> Program 
 pub(crate) fn post(address: SocketAddr, mode: &str, callback: &str, lease_s: u32) -> Response {
     let topic = "https://reviews.example/reviews.json";
     let lease = lease_s.to_string();
-    let lease = [("hub.lease_seconds", &*lease)];
-    ask_hub(address, mode, topic, callback, &lease)
+    let more = [("hub.lease_seconds", &*lease)];
+    ask_hub(address, mode, topic, callback, &more)
 }
 
 /// Subscribes to `/reviews.json`, and waits until the subscription is active.
@@ -102,8 +102,10 @@ impl Rig {
         let temp = tempfile::tempdir().unwrap();
         let mut settings = settings(&temp);
         change(&mut settings);
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.enable_time().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
         let mut rig = Rig {
             hub: None,
             names: Names::default(),
@@ -120,15 +122,16 @@ impl Rig {
 
     /// Starts or restarts the hub with a content.
     pub(crate) fn boot(&mut self, content: &str) {
-        let (ahead_ms, names) = (Arc::clone(&self.ahead_ms), self.names.clone());
+        let ahead_ms = Arc::clone(&self.ahead_ms);
+        let names = self.names.clone();
         let outside = Outside {
             lookup: Arc::new(move |host| names.look_up(host)),
             unix_ms: Box::new(move || reviewd::clock::unix_ms() + ahead_ms.load(SeqCst)),
         };
         *self.announced.lock().unwrap() = topics(content)[0].digest;
-        let (base_url, settings) = (&self.base_url, self.settings.clone());
-        let hub = Hub::start(base_url, settings, outside, topics(content), |_| {});
-        let (hub, work) = hub.unwrap_or_else(|error| panic!("no hub: {error}"));
+        let settings = self.settings.clone();
+        let started = Hub::start(&self.base_url, settings, outside, topics(content), |_| {});
+        let (hub, work) = started.unwrap_or_else(|error| panic!("no hub: {error}"));
         thread::spawn(work);
         self.hub = Some(hub);
     }

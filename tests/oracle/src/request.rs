@@ -33,27 +33,37 @@ pub fn check_request(data: &[u8]) {
 /// Checks the same; returns the statuses in their order.
 pub(super) fn responses(data: &[u8]) -> Vec<u16> {
     let sent = respond(data);
-    let (mut rest, mut statuses) = (&sent[..], Vec::new());
+    let mut rest = &sent[..];
+    let mut statuses = Vec::new();
     while !rest.is_empty() {
         let end = memchr::memmem::find(rest, b"\r\n\r\n").expect("a head has an end") + 4;
         let (head, behind) = rest.split_at(end);
         let head = str::from_utf8(head).expect("a head is text");
-        let status = head.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5));
-        let status: u16 = status.and_then(|code| code.parse().ok()).expect(head);
+        let digits = head.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5));
+        let status: u16 = digits.expect(head).parse().expect(head);
         assert!(
             (200..500).contains(&status) || [501, 503].contains(&status),
             "{head}"
         );
         assert!(head.contains("\r\ndate: "), "{head}");
-        let field = |name| head.split("\r\n").find_map(|line| line.strip_prefix(name));
-        let length = field("content-length: ").map_or(0, |value| value.parse().expect(head));
         // The response to HEAD has a Content-Length but no body.
         let has_body = !behind.is_empty() && !behind.starts_with(b"HTTP/1.");
-        let length = if has_body { length } else { 0 };
-        rest = behind.get(length..).expect(head);
+        let body_length = if has_body { content_length(head) } else { 0 };
+        rest = behind.get(body_length..).expect(head);
         statuses.push(status);
     }
     statuses
+}
+
+/// Returns the Content-Length of a head; 0 if it has none.
+fn content_length(head: &str) -> usize {
+    let field = head
+        .split("\r\n")
+        .find_map(|line| line.strip_prefix("content-length: "));
+    match field {
+        Some(digits) => digits.parse().expect(head),
+        None => 0,
+    }
 }
 
 /// Returns everything that a client receives if it sends `bytes` and then closes its sending side. All requests are

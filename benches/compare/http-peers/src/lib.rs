@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -61,20 +61,16 @@ pub fn arguments() -> Result<(Documents, SocketAddr)> {
         let [target, plain, gzip] = line.split('\t').collect::<Vec<_>>()[..] else {
             return Err(format!("index.tsv: not three columns: {line}").into());
         };
-        let fields = |kind| -> Result<Fields> {
-            let text = fs::read_to_string(folder.join(format!("{plain}.{kind}")))?;
-            let pairs = text.lines().filter_map(|line| line.split_once(": "));
-            Ok(pairs.map(|(n, v)| (n.to_owned(), v.to_owned())).collect())
-        };
-        let tag = fields("fields")?
-            .into_iter()
+        let fields = read_fields(&folder.join(format!("{plain}.fields")))?;
+        let not_modified = read_fields(&folder.join(format!("{plain}.304")))?;
+        let (_, tag) = fields
+            .iter()
             .find(|(name, _)| name == "etag")
             .ok_or("no ETag")?;
-        let (whole, not_modified) = (fields("fields")?, fields("304")?);
         let document = Document {
-            tag: tag.1,
-            maps: [map(&whole)?, map(&not_modified)?],
-            fields: whole,
+            tag: tag.clone(),
+            maps: [map(&fields)?, map(&not_modified)?],
+            fields,
             not_modified,
             body: fs::read(folder.join(plain))?.into(),
             gzip: match gzip {
@@ -85,6 +81,17 @@ pub fn arguments() -> Result<(Documents, SocketAddr)> {
         documents.insert(target.to_owned(), document);
     }
     Ok((documents, address.parse()?))
+}
+
+/// Reads header fields, one a line.
+fn read_fields(path: &Path) -> Result<Fields> {
+    let mut fields = Fields::new();
+    for line in fs::read_to_string(path)?.lines() {
+        if let Some((name, value)) = line.split_once(": ") {
+            fields.push((name.to_owned(), value.to_owned()));
+        }
+    }
+    Ok(fields)
 }
 
 /// Returns the fields as a map, to be cloned, with capacity for those that hyper adds.

@@ -179,22 +179,24 @@ impl Tree {
 
     /// Returns the bytes that may follow `needle`, as far as the tree knows them: none if it is not in an inner node.
     pub fn bytes_after(&self, needle: &[u8]) -> &[u8] {
+        self.find_bytes_after(needle).unwrap_or_default()
+    }
+
+    /// Does the same; `None` if the needle leaves the inner nodes.
+    fn find_bytes_after(&self, needle: &[u8]) -> Option<&[u8]> {
         let mut rest = needle;
-        let mut node = self.nodes.first();
-        while let Some((edge, children)) = node.and_then(|node| self.labels_of(node)) {
+        let mut node = self.nodes.first()?;
+        loop {
+            let (edge, children) = self.labels_of(node)?;
             if let Some(after) = edge.strip_prefix(rest) {
                 // Only one byte follows within an edge.
-                return after.get(..1).unwrap_or(children);
+                return Some(after.get(..1).unwrap_or(children));
             }
-            let Some((label, after)) = rest.strip_prefix(edge).and_then(|rest| rest.split_first())
-            else {
-                break;
-            };
+            let (label, after) = rest.strip_prefix(edge)?.split_first()?;
+            let child = memchr::memchr(*label, children)?;
+            node = self.inner_child(node, child)?;
             rest = after;
-            node =
-                memchr::memchr(*label, children).and_then(|child| self.inner_child(node?, child));
         }
-        &[]
     }
 
     /// Returns the child of `node` with this number, if it is an inner node.
