@@ -104,7 +104,10 @@ impl Issues {
         self.0.iter()
     }
 
-    /// Returns the issues as an error, if there are any.
+    /// Succeeds if there are no issues.
+    ///
+    /// # Errors
+    /// The issues themselves.
     pub fn into_result(self) -> Result<(), Issues> {
         if self.0.is_empty() { Ok(()) } else { Err(self) }
     }

@@ -47,8 +47,10 @@ pub struct Buffers {
 /// Parses a raw query string, without its `?`.
 ///
 /// Unknown parameters are listed in `ignored` (the first 8 names, each once, cut at 64 bytes) and their values are
-/// ignored, as caches and campaign links add parameters. An error has all issues of the first 64 pairs, and `too_many`
-/// if there are more pairs.
+/// ignored, as caches and campaign links add parameters.
+///
+/// # Errors
+/// All issues of the first 64 pairs, and `too_many` if there are more pairs.
 pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>, Issues> {
     let mut name = std::mem::take(&mut buffers.decoded);
     let mut builder = Builder::new(buffers);
@@ -90,8 +92,10 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
     builder.finish()
 }
 
-/// Parses the path segment of `/api/reviews/since/{date}`, percent-encoded or not; an error is one issue with the path
-/// `date`.
+/// Parses the path segment of `/api/reviews/since/{date}`, percent-encoded or not.
+///
+/// # Errors
+/// One issue, with the path `date`.
 pub fn parse_since(segment: &[u8]) -> Result<Date, Issues> {
     let mut decoded = String::new();
     let parsed = parse_date(segment).or_else(|error| {
@@ -319,8 +323,10 @@ impl<'b> Builder<'b> {
         self.issues.push(issue);
     }
 
-    /// Returns the query, which borrows the buffers, or all issues, in the order of the values; a cursor for
-    /// another order comes last.
+    /// Returns the query, which borrows the buffers.
+    ///
+    /// # Errors
+    /// All issues, in the order of the values; a cursor for another order comes last.
     pub fn finish(mut self) -> Result<Query<'b>, Issues> {
         self.check_cursor_order();
         self.check_relevance();

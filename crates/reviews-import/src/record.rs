@@ -76,6 +76,9 @@ pub struct MappedField {
 
 /// Parses one value of `--map`: `rating=Stars`, or several, `rating=Stars,text=What they said`. A comma separates two of
 /// them only if a field and `=` follow it, so a column's name may have commas and equals signs.
+///
+/// # Errors
+/// A message for the command line if a value is not of this form, or names no field.
 pub fn parse_mapping(text: &str) -> Result<Mapping, String> {
     let mut mapping = Mapping::new();
     let mut start = 0;

@@ -103,6 +103,9 @@ pub struct PublishedIf {
 }
 
 /// Parses `COLUMN=VALUE,VALUE`.
+///
+/// # Errors
+/// A message for the command line if the text is not of this form.
 pub fn parse_published_if(text: &str) -> Result<PublishedIf, &'static str> {
     let Some((column, values)) = text.rsplit_once('=') else {
         return Err("must be of the form COLUMN=VALUE,VALUE");
