@@ -153,7 +153,8 @@ fn a_search_of_the_index_allocates_nothing() {
     let service = start();
     let site = service.app.current();
     let index = &site.snapshot().index;
-    let (mut buffers, mut scratch) = (Buffers::default(), Scratch::default());
+    let mut buffers = Buffers::default();
+    let mut scratch = Scratch::default();
     for text in [
         "",
         "rating=5&limit=100",

@@ -18,7 +18,8 @@ fn a_body_that_is_too_long_broken_or_missing_ends_the_connection() {
     let long = chunk.repeat(2) + "0\r\n\r\n";
     let behind = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
     let whole = format!("{:x};a=b\r\n{PING}\r\n0\r\n\r\n{behind}", PING.len());
-    let (hub, chunked) = ("/api/websub/hub", "Transfer-Encoding: chunked");
+    let hub = "/api/websub/hub";
+    let chunked = "Transfer-Encoding: chunked";
     let expecting = "Expect: 100-continue\r\nContent-Length: 10";
     for (path, fields, body, status) in [
         // No byte of the body is sent, so a server that waits for one would answer 408.
@@ -90,7 +91,8 @@ fn a_body_in_a_content_coding_is_415() {
     }
     let form = ("Content-Type", "application/x-www-form-urlencoded");
     let fields = [form, ("Content-Encoding", "gzip")];
-    let (address, hub) = (service().address(), "/api/websub/hub");
+    let address = service().address();
+    let hub = "/api/websub/hub";
     let response = send(address, "POST", hub, &fields, b"x");
     assert_eq!(response.status, 415);
     assert!(response.text().starts_with("content-encoding: "));

@@ -34,7 +34,8 @@ fn the_sample_has_no_warnings_because_its_check_json_suppresses_them() {
 #[test]
 fn warnings_exit_0_unless_strict_and_are_suppressed_by_name() {
     let (_directory, path) = copy(|reviews| reviews);
-    let (missing, both) = (format!("{path}/none"), "money,unverified");
+    let missing = format!("{path}/none");
+    let both = "money,unverified";
     for (arguments, status, part) in [
         (&[&*path][..], 0, "so not published [unverified]"),
         (&[&path, "--strict"], 65, "[unverified]"),

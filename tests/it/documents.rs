@@ -105,7 +105,8 @@ fn readiness_describes_the_served_data_and_lists_reasons_until_withdrawn() {
         json!({"code": code, "message": message, "blocking": blocking, "details": details})
     };
     let assert_ready = |status: u16, reasons: serde_json::Value| {
-        let (reply, document) = (server.get("/readyz"), server.get("/reviews.json").json());
+        let reply = server.get("/readyz");
+        let document = server.get("/reviews.json").json();
         let state = reply.json();
         assert_eq!((reply.status, &state["reasons"]), (status, &reasons));
         assert_eq!(state["ready"], status == 200);

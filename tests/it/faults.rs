@@ -69,7 +69,8 @@ fn a_read_only_state_directory_stops_only_the_hub_until_it_is_writable() {
 #[test]
 fn a_full_disk_stops_only_the_hub_and_the_access_log_until_there_is_space() {
     let Some(mount) = Mount::new() else { return };
-    let (data, subscriber) = (DataDir::with_reviews(1, DATE), Subscriber::good());
+    let data = DataDir::with_reviews(1, DATE);
+    let subscriber = Subscriber::good();
     let log = mount.path().join("access.log");
     let state = mount.path().join("state");
     let flags = ["--access-log", log.to_str().unwrap()];

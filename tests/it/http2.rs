@@ -109,7 +109,8 @@ fn send_body(frames: &mut Frames, bytes: usize) {
     const FRAME_BYTES: usize = 8 << 10;
     // The update of the connection's window, which is then larger than any body here.
     assert_eq!(frames.wait_for(kind::WINDOW_UPDATE).stream, 0);
-    let (mut window, mut left) = (65_535, bytes);
+    let mut window = 65_535;
+    let mut left = bytes;
     while left > 0 {
         let length = left.min(FRAME_BYTES);
         while window < length {

@@ -164,7 +164,8 @@ fn a_folder_with_any_data_file_is_left_alone() {
 #[test]
 fn after_a_failed_write_the_folder_has_no_file() {
     let folder = tempfile::tempdir().unwrap();
-    let (program, long) = (env!("CARGO_BIN_EXE_reviewd"), "x".repeat(1_024));
+    let program = env!("CARGO_BIN_EXE_reviewd");
+    let long = "x".repeat(1_024);
     // One block has room for taxonomy.json, but not for reviews.json.
     for blocks in [0, 1] {
         let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");

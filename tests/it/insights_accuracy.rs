@@ -65,7 +65,8 @@ fn precision(table: &Table, class: usize) -> f64 {
 fn baseline(name: &str, table: &Table) -> Baseline {
     let right: f64 = (0..3).map(|class| table[class][class]).sum();
     let f1 = |class| {
-        let (precision, recall) = (precision(table, class), recall(table, class));
+        let precision = precision(table, class);
+        let recall = recall(table, class);
         2.0 * precision * recall / (precision + recall).max(1e-9)
     };
     let thousandths = |value: f64| (value * 1000.0).round() / 1000.0;

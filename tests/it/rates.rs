@@ -117,7 +117,8 @@ fn the_hub_counts_every_method_of_the_client_that_the_proxy_names() {
         let fields = [("X-Forwarded-For", client)];
         server.send(method, "/api/websub/hub", &fields).status
     };
-    let (one, other) = ("192.0.2.1", "192.0.2.2");
+    let one = "192.0.2.1";
+    let other = "192.0.2.2";
     // A POST within the limit gets 415, as it has no form.
     assert_eq!([ask("GET", one), ask("POST", one)], [405, 415]);
     assert_eq!([ask("DELETE", one), ask("POST", one)], [429, 429]);

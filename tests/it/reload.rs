@@ -203,7 +203,8 @@ fn changed_content_gets_a_later_date_also_after_a_restart() {
 
 #[test]
 fn files_copied_one_after_another_are_read_as_one_set() {
-    let (data, next) = (DataDir::with_reviews(3, FIRST), DataDir::empty());
+    let data = DataDir::with_reviews(3, FIRST);
+    let next = DataDir::empty();
     // The reviews mention this service.
     let service = r#"{"id":"wills","label":"Wills","phrases":["practice"]}"#;
     next.write("taxonomy.json", &taxonomy_json(service));

@@ -59,7 +59,8 @@ fn values_refused_at_startup_are_named_with_their_flags() {
 #[test]
 fn a_refused_secret_is_not_repeated() {
     let address = "mysql://me:0123456789abcdef@db.example/hub";
-    let (mut by_flag, mut by_variable) = (command(), command());
+    let mut by_flag = command();
+    let mut by_variable = command();
     by_flag.args(["serve", "--store", address]);
     by_variable.arg("serve").env("REVIEWD_STORE", address);
     for mut command in [by_flag, by_variable] {

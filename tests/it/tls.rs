@@ -177,7 +177,8 @@ fn alpn_chooses_the_protocol_and_without_it_http_1_1_is_spoken() {
 
 #[test]
 fn a_client_that_does_not_trust_the_certificate_is_served_nothing() {
-    let (pair, other) = (Pair::new(), Pair::new());
+    let pair = Pair::new();
+    let other = Pair::new();
     let server = pair.server();
     assert!(get(server.address(), &other.certificate, "/healthz").is_err());
     wait_until("it is counted", || {

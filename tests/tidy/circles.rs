@@ -47,7 +47,8 @@ fn reach(
     goal: &ModulePath,
     edges: &BTreeMap<ModulePath, BTreeMap<ModulePath, String>>,
 ) -> Option<String> {
-    let (mut seen, mut waiting) = (BTreeSet::new(), vec![start]);
+    let mut seen = BTreeSet::new();
+    let mut waiting = vec![start];
     while let Some(module) = waiting.pop() {
         let Some(targets) = edges.get(module).filter(|_| seen.insert(module)) else {
             continue;

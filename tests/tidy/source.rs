@@ -318,7 +318,9 @@ fn push_paths(base: &[String], text: &str, paths: &mut Vec<Vec<String>>) {
 
 /// The items of a group, whose opening brace has been taken.
 fn group_items(group: &str) -> Vec<&str> {
-    let (mut items, mut depth, mut start) = (Vec::new(), 0, 0);
+    let mut items = Vec::new();
+    let mut depth = 0;
+    let mut start = 0;
     for (at, character) in group.char_indices() {
         match character {
             '{' => depth += 1,

@@ -67,8 +67,11 @@ fn measure(program: &Program, attack: &Attack, window: Duration) -> bool {
     let address = program.address();
     other_clients::during(address, || thread::sleep(SETTLING));
     let before = rss(program);
-    let (mut calm, mut attacked) = (Vec::new(), Vec::new());
-    let (mut peak, mut ended, mut total) = (before, 0, 0);
+    let mut calm = Vec::new();
+    let mut attacked = Vec::new();
+    let mut peak = before;
+    let mut ended = 0;
+    let mut total = 0;
     for _ in 0..ROUNDS {
         let (times, ()) = other_clients::during(address, || thread::sleep(window / 2));
         calm.push(p99(&times));

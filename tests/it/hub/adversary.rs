@@ -148,7 +148,8 @@ impl Simulation {
     /// Ends finished attempts, and starts new ones as the scheduler permits. Returns the callbacks of the honest
     /// attempts that ended.
     fn turn(&mut self) -> Vec<String> {
-        let (elapsed, instant) = (self.elapsed, self.instant());
+        let elapsed = self.elapsed;
+        let instant = self.instant();
         let over = self.running.extract_if(.., |one| one.ends_at <= elapsed);
         let mut served = Vec::new();
         let mut reports = Vec::new();
@@ -251,7 +252,8 @@ impl Simulation {
 
     /// Returns the time until so many honest attempts have ended.
     fn until_served(&mut self, count: usize) -> Duration {
-        let (began, mut served) = (self.elapsed, 0);
+        let began = self.elapsed;
+        let mut served = 0;
         while served < count {
             served += self.turn().len();
             let elapsed = self.elapsed - began;

@@ -25,7 +25,8 @@ fn id_of(rig: &Rig, callback: &str) -> String {
 
 #[test]
 fn list_and_show_hide_secrets_and_callback_queries() {
-    let (rig, subscriber) = (Rig::start(), Subscriber::good());
+    let rig = Rig::start();
+    let subscriber = Subscriber::good();
     let callback = subscriber.callback("/cb?token=hidden");
     let fields = [("hub.secret", "opensesame"), ("hub.lease_seconds", "1000")];
     rig.subscribe_as(&callback, &fields);
@@ -60,7 +61,8 @@ fn list_and_show_hide_secrets_and_callback_queries() {
 
 #[test]
 fn remove_tells_the_subscriber_and_leaves_a_tombstone() {
-    let (rig, subscriber) = (Rig::start(), Subscriber::good());
+    let rig = Rig::start();
+    let subscriber = Subscriber::good();
     let callback = subscriber.callback("/cb");
     rig.subscribe(&callback);
     let id = id_of(&rig, &callback);
@@ -121,7 +123,8 @@ fn unknown_subscriptions_exit_66_and_a_damaged_store_65() {
 
 #[test]
 fn a_delivery_that_is_due_is_shown_as_now_and_not_as_a_date_of_1970() {
-    let (mut rig, subscriber) = (Rig::start(), Subscriber::good());
+    let mut rig = Rig::start();
+    let subscriber = Subscriber::good();
     let callback = subscriber.callback("/cb");
     rig.subscribe(&callback);
     let id = id_of(&rig, &callback);

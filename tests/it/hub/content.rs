@@ -9,7 +9,8 @@ use super::subscriber::{Reply, Subscriber};
 
 #[test]
 fn a_change_brings_the_full_content_and_one_link_field() {
-    let (rig, subscriber) = (Rig::start(), Subscriber::good());
+    let rig = Rig::start();
+    let subscriber = Subscriber::good();
     rig.subscribe(&subscriber.callback("/cb?own=1&hub.mode=mine"));
     let content = "x".repeat(3 << 20);
     rig.change(&content);
@@ -27,7 +28,8 @@ fn a_change_brings_the_full_content_and_one_link_field() {
 
 #[test]
 fn with_a_secret_every_delivery_is_signed_over_its_body() {
-    let (rig, subscriber) = (Rig::start(), Subscriber::good());
+    let rig = Rig::start();
+    let subscriber = Subscriber::good();
     let secret = "s\u{e9}same ".repeat(24);
     let callback = subscriber.callback("/cb");
     rig.subscribe_as(&callback, &[("hub.secret", &secret)]);

@@ -14,7 +14,8 @@ use crate::support::program::run;
 fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
     let Some(shared) = Shared::new() else { return };
     let mut rig = Rig::start();
-    let (subscriber, silent) = (Subscriber::good(), Subscriber::good());
+    let subscriber = Subscriber::good();
+    let silent = Subscriber::good();
     let [signed, plain] = ["/a", "/b"].map(|path| subscriber.callback(path));
     let secret = [("hub.secret", "opensesame")];
     rig.subscribe_as(&signed, &secret);

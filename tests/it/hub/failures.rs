@@ -34,7 +34,8 @@ fn failed_deliveries_or_a_410_remove_and_the_callback_is_told_once() {
         (Reply::Raw(redirect.into()), "307", 3, failed),
         (Reply::status(410), "410", 1, gone),
     ] {
-        let (rig, subscriber) = (Rig::start(), answering(vec![reply]));
+        let rig = Rig::start();
+        let subscriber = answering(vec![reply]);
         rig.subscribe(&subscriber.callback("/cb?x=1"));
         rig.change("2");
         // H36, H37, H57: the subscriber is sent a denial.
@@ -54,7 +55,8 @@ fn failed_deliveries_or_a_410_remove_and_the_callback_is_told_once() {
 #[test]
 fn two_failures_and_a_success_keep_the_subscription() {
     let replies = [503, 503, 204].map(Reply::status).to_vec();
-    let (rig, subscriber) = (Rig::start(), answering(replies));
+    let rig = Rig::start();
+    let subscriber = answering(replies);
     let callback = subscriber.callback("/cb");
     rig.subscribe(&callback);
     for (change, attempts) in [("2", 3), ("3", 6)] {
@@ -138,7 +140,8 @@ fn a_handshake_that_hangs_or_a_certificate_that_is_wrong_fails_the_verification(
 
 #[test]
 fn subscribers_of_a_topic_that_is_no_longer_served_are_notified_and_counted() {
-    let (mut rig, subscriber) = (Rig::start(), Subscriber::good());
+    let mut rig = Rig::start();
+    let subscriber = Subscriber::good();
     rig.subscribe(&subscriber.callback("/cb"));
     rig.stop();
     rig.base_url = "https://other.example".to_owned();

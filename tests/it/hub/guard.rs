@@ -23,7 +23,8 @@ fn private_literals_and_names_are_refused_with_a_line_that_names_the_field() {
 
 #[test]
 fn a_name_that_changes_to_a_refused_address_counts_as_a_failed_delivery_and_is_never_reached() {
-    let (rig, subscriber) = (Rig::start(), Subscriber::good());
+    let rig = Rig::start();
+    let subscriber = Subscriber::good();
     let answers = [&["127.0.0.1"][..], &["169.254.169.254"]];
     rig.names.set("rebinding.sub.test", &answers);
     let callback = subscriber.callback_at("rebinding.sub.test", "/cb");

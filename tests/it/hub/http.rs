@@ -106,7 +106,8 @@ fn bounds_of_pending_requests_are_429_for_a_host_and_for_an_address() {
 
 #[test]
 fn a_changed_dataset_comes_as_a_get_of_the_topic_would_answer() {
-    let (temp, subscriber) = (tempfile::tempdir().unwrap(), Subscriber::good());
+    let temp = tempfile::tempdir().unwrap();
+    let subscriber = Subscriber::good();
     let data = DataDir::with_reviews(3, "2026-01-01T00:00:00Z");
     let settings = rig::settings(&temp);
     let server = Server::start_with(|config| {

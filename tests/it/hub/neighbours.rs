@@ -205,7 +205,8 @@ fn new_content_reaches_slow_subscribers_beside_newcomers_that_hang() {
 
 #[test]
 fn a_verification_that_fails_for_the_network_is_tried_again_twice() {
-    let (rig, subscriber) = (Rig::start(), Subscriber::good());
+    let rig = Rig::start();
+    let subscriber = Subscriber::good();
     let here = &["127.0.0.1"][..];
     rig.names.set("back.sub.test", &[&[], &[], here]);
     rig.subscribe(&subscriber.callback_at("back.sub.test", "/cb"));

@@ -10,7 +10,8 @@ const HOSTS: [&str; 4] = ["a.sub.test", "b.sub.test", "c.sub.test", "d.sub.test"
 
 #[test]
 fn while_most_hosts_of_subscriptions_are_unreachable_none_is_removed() {
-    let (rig, good) = (Rig::start(), Subscriber::good());
+    let rig = Rig::start();
+    let good = Subscriber::good();
     for host in HOSTS {
         rig.subscribe(&good.callback_at(host, "/cb"));
     }
@@ -45,7 +46,8 @@ fn while_most_hosts_of_subscriptions_are_unreachable_none_is_removed() {
 
 #[test]
 fn hosts_that_never_acknowledged_a_delivery_do_not_pause_the_hub() {
-    let (rig, good) = (Rig::start(), Subscriber::good());
+    let rig = Rig::start();
+    let good = Subscriber::good();
     for host in HOSTS {
         rig.subscribe(&good.callback_at(host, "/cb"));
     }

@@ -149,7 +149,8 @@ fn without_its_database_reads_are_served_and_the_hub_answers_503_until_it_is_bac
         return;
     };
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
-    let (subscriber, later) = (Subscriber::good(), Subscriber::good());
+    let subscriber = Subscriber::good();
+    let later = Subscriber::good();
     let program = shared.replica(&data);
     let address = program.address();
     let served = || get(address, "/reviews.json", &[]);

@@ -29,8 +29,10 @@ fn replicas_that_die_and_a_database_that_crashes_lose_nothing_that_was_promised(
     let location = StoreLocation::Database(Box::new(Database::parse(&url, "reviewd").unwrap()));
     let mut world = World::new(location, ["--store", &url], 3);
     (0..3).for_each(|number| world.boot(number));
-    let (time, began) = (seconds(SECONDS), Instant::now());
-    let (mut cuts, mut crashes) = (0, 0);
+    let time = seconds(SECONDS);
+    let began = Instant::now();
+    let mut cuts = 0;
+    let mut crashes = 0;
     while began.elapsed() < time {
         let calm = Duration::from_millis(300 + world.random.below(1_200) as u64);
         world.act_for(calm);

@@ -55,7 +55,8 @@ fn the_sample_subscribes_until_the_hub_is_reached_and_again_after_a_denial() {
         println!("SKIPPED: there is no python3");
         return;
     }
-    let (hub, subscriber) = (free_address(), free_address());
+    let hub = free_address();
+    let subscriber = free_address();
     let source = include_str!("../../../src/pages/assets/subscriber.py");
     let child = Command::new("python3")
         .args([
@@ -76,7 +77,8 @@ fn the_sample_subscribes_until_the_hub_is_reached_and_again_after_a_denial() {
     assert_eq!(&said, b"the hub cannot be asked: <u");
     wait_until("it listens", || TcpStream::connect(subscriber).is_ok());
     let fields = take_request(&TcpListener::bind(hub).unwrap());
-    let (callback, topic) = (value(&fields, "hub.callback"), value(&fields, "hub.topic"));
+    let callback = value(&fields, "hub.callback");
+    let topic = value(&fields, "hub.topic");
     let begin = "https://you.example/reviews?";
     assert!(callback.starts_with(begin), "{callback}");
     let confirmed = verify(subscriber, callback, "subscribe", topic);

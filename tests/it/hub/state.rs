@@ -100,7 +100,8 @@ fn a_damaged_store_makes_the_service_not_ready_unless_the_hub_is_off() {
     let ready = || get(address, "/readyz", &[]);
     wait_until("not ready", || ready().status == 503);
     let reason = &ready().json()["reasons"][0];
-    let (code, is_blocking) = (&reason["code"], &reason["blocking"]);
+    let code = &reason["code"];
+    let is_blocking = &reason["blocking"];
     assert_eq!((code, is_blocking), (&json!("hub_store"), &json!(true)));
     assert_eq!(get(address, "/reviews.json", &[]).status, 200);
     fs::remove_file(state.join("hub.sqlite3")).unwrap();

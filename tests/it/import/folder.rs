@@ -111,7 +111,8 @@ fn a_file_is_not_replaced_if_its_group_would_lose_access() {
     let (folder, _) = Folder::with(&[&fixture("trustpilot.csv")]);
     let path = folder.path().join("reviews.json");
     // The service reads the file through a group that the importing user is not in.
-    let (user, group) = (65_534, 4_322);
+    let user = 65_534;
+    let group = 4_322;
     for (path, mode) in [(folder.path(), 0o755), (&path, 0o640)] {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }

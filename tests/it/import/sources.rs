@@ -65,7 +65,8 @@ fn exports_are_imported_as_in_the_golden_file() {
 
 #[test]
 fn googles_api_and_takeout_are_one_source_and_the_later_version_counts() {
-    let (api, takeout) = (fixture("google.json"), fixture("takeout.json"));
+    let api = fixture("google.json");
+    let takeout = fixture("takeout.json");
     let (folder, report) = Folder::with(&[&api, &takeout, "--verified"]);
     let found = folder.reviews();
     let why = "16: rating: \"STAR_RATING_UNSPECIFIED\" is not from 1 to 5 stars";

@@ -66,11 +66,9 @@ pub(crate) fn reviews_json(count: usize, updated_at: &str) -> String {
     for number in 0..count {
         let comma = if number == 0 { "" } else { "," };
         let rating = 1 + number % 5;
-        let (year, month, day) = (
-            2019 + number / 336 % 7,
-            1 + number / 28 % 12,
-            1 + number % 28,
-        );
+        let year = 2019 + number / 336 % 7;
+        let month = 1 + number / 28 % 12;
+        let day = 1 + number % 28;
         write!(
             reviews,
             r#"{comma}{{"id":"r{number:05}","author":"Author {number}","author_avatar_url":null,"rating":{rating},"date":"{year}-{month:02}-{day:02}","text":"Review number {number} of this practice.","source":"google","source_url":null,"owner_reply":null,"verified":true}}"#

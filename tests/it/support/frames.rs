@@ -145,7 +145,8 @@ impl<S: Read + Write> Frames<S> {
         }
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
         let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
-        let (kind, flags) = (head[3], head[4]);
+        let kind = head[3];
+        let flags = head[4];
         let mut payload = vec![0; length as usize];
         self.stream.read_exact(&mut payload).ok()?;
         if kind == kind::PING && flags & ACK == 0 {
@@ -174,7 +175,8 @@ impl<S: Read + Write> Frames<S> {
 
     /// Reads the response on `stream`: the first byte of its header block, and its body; extends the windows.
     pub(crate) fn answer(&mut self, stream: u32) -> (u8, Vec<u8>) {
-        let (mut status, mut body) = (0, Vec::new());
+        let mut status = 0;
+        let mut body = Vec::new();
         loop {
             let frame = self.next().expect("the answer comes before the end");
             if frame.stream != stream {

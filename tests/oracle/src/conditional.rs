@@ -49,7 +49,9 @@ pub fn check_conditional(data: &[u8]) {
 
 /// Tells whether one of the tags in `fields` is the document's, or `*` is the only member; `None` without fields.
 fn matches(opaque: &[u8], fields: &[&[u8]], takes_weak: bool) -> Option<bool> {
-    let (mut members, mut is_star, mut is_ours) = (0, false, false);
+    let mut members = 0;
+    let mut is_star = false;
+    let mut is_ours = false;
     for field in fields {
         let mut rest = *field;
         // Text that is not an entity-tag counts as one member, and ends the parsing of its field.

@@ -50,7 +50,8 @@ pub fn check_dataset(data: &[u8]) {
         }
     };
     *file = Some(content.to_vec());
-    let (reviews, insights) = (files.reviews.clone(), files.insights.clone());
+    let reviews = files.reviews.clone();
+    let insights = files.insights.clone();
     let is_json = serde_json::from_slice::<Value>(content).is_ok();
     match decode(files, Timestamp::from_unix(NOW)) {
         Ok(decoded) => {
@@ -82,7 +83,8 @@ fn check_documents(dataset: &Dataset, file: &Value) {
     let published = publish(dataset, "https://reviews.example");
     let document = parse(&published.reviews_json);
     let expected = reference_reviews(file);
-    let (reviews, count) = (list(&document["reviews"]), expected.len());
+    let reviews = list(&document["reviews"]);
+    let count = expected.len();
     assert_eq!((reviews.len(), published.offsets.len()), (count, count + 1));
     for (row, (review, expected)) in reviews.iter().zip(&expected).enumerate() {
         assert_eq!(review.as_object().map(Map::len), Some(22));

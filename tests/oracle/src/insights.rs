@@ -52,7 +52,8 @@ pub fn check_insights(data: &[u8]) {
     for review in &dataset.reviews {
         let entry = &per_review[&review.id];
         assert!(entry["score"].as_f64().expect("a score").abs() <= 1.0);
-        let (found, text) = (list(&entry["aspects"]), folded(&review.text));
+        let found = list(&entry["aspects"]);
+        let text = folded(&review.text);
         for (aspect, mentioning) in ASPECTS.iter().zip(&mut mentioning) {
             // Stemming may find more aspects, but never fewer than the exact words.
             let is_named = text.split_whitespace().any(|word| word == *aspect);

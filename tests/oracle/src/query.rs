@@ -38,7 +38,8 @@ pub fn check_query(data: &[u8]) {
 /// The parameters of a query string that are ignored, and those with an issue; an empty name stands for the query string as
 /// a whole.
 fn ignored_and_refused(raw: &[u8]) -> (Vec<String>, BTreeSet<String>) {
-    let (mut ignored, mut refused) = (Vec::new(), BTreeSet::new());
+    let mut ignored = Vec::new();
+    let mut refused = BTreeSet::new();
     // The first value of each parameter; `None` if it is invalid.
     let mut values: BTreeMap<String, Option<String>> = BTreeMap::new();
     for (at, (name, value)) in pairs(raw).enumerate() {

@@ -39,7 +39,8 @@ pub fn check_search(data: &[u8]) {
         union_steps_max: source.below(32) as u32,
     };
     let budget = source.below(256) as u64 * 64;
-    let (reviews, taxonomy) = (source.reviews(), taxonomy());
+    let reviews = source.reviews();
+    let taxonomy = taxonomy();
     let mut indexes = [(u64::MAX, Some(tuning)), (u64::MAX, None), (budget, None)].map(
         |(memory_bytes, tuning)| {
             let options = IndexOptions {
@@ -140,7 +141,8 @@ impl Searched {
         let raw = pairs.iter();
         let raw = raw.map(|(name, value)| format!("{name}={}", encode(value)));
         let raw = raw.collect::<Vec<_>>().join("&");
-        let (mut buffers, mut scratch) = (Buffers::default(), Scratch::default());
+        let mut buffers = Buffers::default();
+        let mut scratch = Scratch::default();
         let query = match parse_query(raw.as_bytes(), &mut buffers) {
             Ok(query) => query,
             Err(issues) => {
@@ -168,7 +170,8 @@ impl Searched {
             return;
         }
         for index in indexes {
-            let (mut query, mut rest) = (query, &rows[..]);
+            let mut query = query;
+            let mut rest = &rows[..];
             loop {
                 let page = run(index, &query, &mut scratch);
                 assert_eq!(page.matched as usize, all, "matched of {pairs:?}");
@@ -226,8 +229,10 @@ impl Searched {
             })
         };
         let selects = |row: &usize| {
-            let (review, text) = (&self.reviews[*row], &self.folded[*row]);
-            let (stars, date) = (f64::from(review.rating.stars()), review.date.to_string());
+            let review = &self.reviews[*row];
+            let text = &self.folded[*row];
+            let stars = f64::from(review.rating.stars());
+            let date = review.date.to_string();
             let language = fold(review.language.as_deref().unwrap_or_default());
             meets("rating", &|asked| stars == number(asked))
                 && meets("min_rating", &|least| stars >= number(least))
@@ -403,7 +408,8 @@ fn holds_words(text: &str, words: &str) -> bool {
 /// The terms of the folded `words`, and whether each is quoted and excluded.
 pub(super) fn terms(words: &str) -> Vec<(Vec<char>, bool, bool)> {
     let terms = TERM.captures_iter(words).map(|term| {
-        let (quoted, is_excluded) = (term.name("quoted"), !term["not"].is_empty());
+        let quoted = term.name("quoted");
+        let is_excluded = !term["not"].is_empty();
         let text = match quoted {
             Some(quoted) => quoted.as_str().trim(),
             None => without_signs(term.name("word").map_or("", |word| word.as_str())),

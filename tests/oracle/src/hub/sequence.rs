@@ -127,7 +127,8 @@ impl Simulation {
     }
 
     fn ask(&mut self, mode: Mode, argument: usize) {
-        let (host, path) = (argument % 3, argument / 3 % 2);
+        let host = argument % 3;
+        let path = argument / 3 % 2;
         let callback = format!("https://s{host}.example/{path}");
         let topic = topic(argument / 6 % 2);
         let secret = Some("key").filter(|_| argument / 12 % 2 == 1 && mode == Mode::Subscribe);
@@ -183,7 +184,8 @@ impl Simulation {
     }
 
     fn change(&mut self, argument: usize) {
-        let (number, is_shared) = (argument % 2, self.model.is_shared);
+        let number = argument % 2;
+        let is_shared = self.model.is_shared;
         self.publish(|versions| {
             versions[number].digest = [(argument / 2 % 4) as u8; 32];
             match argument / 8 % 16 {
@@ -242,7 +244,8 @@ impl Simulation {
     }
 
     fn compare(&mut self) {
-        let (real, model) = (&mut self.real, &self.model);
+        let real = &mut self.real;
+        let model = &self.model;
         assert_eq!(real.list(0, 1_000), Ok(model.list()));
         assert_eq!(real.requests(None, 1_000), Ok(model.requests.clone()));
         assert_eq!(real.tombstones(None, 1_000), Ok(model.tombstones()));
