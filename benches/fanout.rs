@@ -161,7 +161,8 @@ fn measure(count: usize, is_hanging: bool) -> String {
     if std::env::var_os("REVIEWD_BENCH_BUSY").is_some() {
         keep_cores_busy(&is_over);
     }
-    let (cpu_before_us, began) = (cpu_us(&programs), Instant::now());
+    let cpu_before_us = cpu_us(&programs);
+    let began = Instant::now();
     data.write("reviews.json", &reviews_json(51, "2026-01-02T00:00:00Z"));
     let delivering = search_while(address, || {
         while deliveries.lock().unwrap().len() < healthy {

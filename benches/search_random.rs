@@ -106,7 +106,8 @@ fn measure(data: &Data, index: &Index, scan: &Index) {
     let drawn: Vec<Search> = (0..SEARCHES)
         .map(|number| searches.draw(CLASSES[number % CLASSES.len()]))
         .collect();
-    let (mut scratch, mut buffers) = (Scratch::default(), Buffers::default());
+    let mut scratch = Scratch::default();
+    let mut buffers = Buffers::default();
     let mut shortest = vec![Duration::MAX; drawn.len()];
     for _ in 0..3 {
         for (search, shortest) in drawn.iter().zip(&mut shortest) {

@@ -517,7 +517,8 @@ fn german_reviews_are_counted_and_their_aspects_judged() {
     let found = low.iter().filter(|row| is_negative(row)).count();
     assert!(found * 10 >= low.len() * 9, "{found} of {}", low.len());
     assert!(is_negative(&240));
-    let (price, speed) = (aspect(&value, "price"), aspect(&value, "speed"));
+    let price = aspect(&value, "price");
+    let speed = aspect(&value, "speed");
     let phrases = list(&price["top_phrases"]);
     assert!(phrases.contains(&json!("anfahrtskosten")), "{price}");
     for aspect in [price, speed] {

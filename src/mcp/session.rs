@@ -92,7 +92,8 @@ mod tests {
     #[test]
     fn an_id_has_46_characters_and_encodes_its_revision() {
         let random = || SessionId::random(Revision::R2025_06_18).expect("randomness");
-        let (id, other) = (random(), random());
+        let id = random();
+        let other = random();
         assert!(id != other);
         assert!(id.as_str().len() == 46);
         // Earlier versions signed their ids: version, revision, time, nonce and signature.

@@ -84,9 +84,9 @@ impl QueryParams {
     /// Returns the URL of the first page of the same search with `name` set to `value`.
     pub(super) fn href_with(&self, name: &str, value: &str) -> String {
         let mut pairs = Vec::new();
-        for (other, value) in self.iter() {
+        for (other, value_of_other) in self.iter() {
             if other != "cursor" && other != name && !self.is_single {
-                pairs.push(encoded(&format!("{other}="), value));
+                pairs.push(encoded(&format!("{other}="), value_of_other));
             }
         }
         pairs.push(encoded(&format!("{name}="), value));

@@ -245,7 +245,9 @@ fn home_of(count: usize) -> String {
 
 #[test]
 fn few_reviews_have_no_mean_no_filters_and_no_chart() {
-    let (mean, distribution, tools) = ("class=\"number\"", "class=\"bars\"", "id=\"tools\"");
+    let mean = "class=\"number\"";
+    let distribution = "class=\"bars\"";
+    let tools = "id=\"tools\"";
     for (count, expected) in [
         (0, [false, false, false]),
         (1, [false, false, false]),

@@ -220,7 +220,8 @@ mod tests {
         fn pieces_fold_separately_as_they_do_together(
             text in "[a-zA-Z øŁ\u{2019}\u{a0}ßẞİıΣςK\u{300}\u{301}\u{323}\u{327}\u{345}\u{1100}-\u{1112}\u{1161}-\u{1175}\u{11a8}-\u{11c2}가é日\u{9c7}\u{9be}\u{9d7}👩\u{200d}🏽`´\u{ad}ａ＜\u{338}\u{64e}\u{654}اάеё\u{308}]{0,24}",
         ) {
-            let (mut whole, mut parts) = (String::new(), String::new());
+            let mut whole = String::new();
+            let mut parts = String::new();
             fold_into(&text, &mut whole);
             let mut length = 0;
             for (piece, folded_len) in pieces(&text) {

@@ -66,10 +66,11 @@ pub fn choose_coding<'a>(
     // The quality of each coding (at `Coding as usize`) in thousandths, if it was named, and that of `*`.
     let mut named = [None; 3];
     let mut others = None;
-    let values = field_values.into_iter();
-    let members =
-        values.flat_map(|value| value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii));
-    let members = members.filter(|member| !member.is_empty());
+    let members = field_values
+        .into_iter()
+        .flat_map(|value| value.split(|&byte| byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .filter(|member| !member.is_empty());
     for member in members.take(MEMBERS_MAX) {
         let Some((name, quality)) = parse_member(member) else {
             continue;
@@ -81,14 +82,16 @@ pub fn choose_coding<'a>(
         };
         slot.get_or_insert(quality);
     }
-    let mut best = (Coding::Identity, 0);
+    let mut best = Coding::Identity;
+    let mut best_quality = 0;
     for coding in Coding::ALL {
         let quality = named[coding as usize].or(others).unwrap_or(0);
-        if quality > best.1 && (coding == Coding::Identity || is_available(coding)) {
-            best = (coding, quality);
+        if quality > best_quality && (coding == Coding::Identity || is_available(coding)) {
+            best = coding;
+            best_quality = quality;
         }
     }
-    best.0
+    best
 }
 
 /// Returns the language that a client prefers of those that `find` knows, from the values of all Accept-Language fields
@@ -125,13 +128,19 @@ pub fn prefers_html<'a>(field_values: impl Iterator<Item = &'a [u8]>) -> bool {
     for member in field_values.flat_map(|value| value.split(|&byte| byte == b',')) {
         let mut parts = member.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
         let name = parts.next().unwrap_or_default();
-        let slot = match () {
-            () if name.eq_ignore_ascii_case(b"text/html") => &mut html,
-            () if name.eq_ignore_ascii_case(b"application/json") => &mut json,
-            () => continue,
+        let is_html = name.eq_ignore_ascii_case(b"text/html");
+        if !is_html && !name.eq_ignore_ascii_case(b"application/json") {
+            continue;
+        }
+        let quality = match parts.find_map(weight) {
+            Some(value) => parse_quality(value).unwrap_or(0),
+            None => 1000,
         };
-        let weight = parts.find_map(weight).map(parse_quality);
-        *slot = weight.map_or(1000, Option::unwrap_or_default).max(*slot);
+        if is_html {
+            html = html.max(quality);
+        } else {
+            json = json.max(quality);
+        }
     }
     html > 0 && html >= json
 }

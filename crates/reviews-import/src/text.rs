@@ -13,13 +13,13 @@ const INLINE: &str = "a abbr b body em font head html i img mark s small span st
 /// Cleans a text of several lines: renders markup and entities as text, drops a translation of the original, ends lines
 /// with `\n`, and trims white space.
 pub(super) fn prose(text: &str) -> String {
-    original(clean(text).trim()).0.to_owned()
+    split_translation(clean(text).trim()).own.to_owned()
 }
 
 /// Returns the English translation that a text contains besides the original, cleaned like [`prose`].
 pub(super) fn translation(text: &str) -> Option<String> {
     let clean = clean(text);
-    let translation = original(clean.trim()).1?;
+    let translation = split_translation(clean.trim()).english?;
     if translation.is_empty() {
         return None;
     }
@@ -64,22 +64,44 @@ static TRANSLATED: LazyLock<Regex> = LazyLock::new(|| {
 static ORIGINAL: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\((?:Originale?|Origineel)\)").expect("the pattern is valid"));
 
-/// Splits a text with a translation, in either order: returns the original, and the translation if it is in English.
-fn original(text: &str) -> (&str, Option<&str>) {
+/// A text and its translation.
+struct TranslatedText<'t> {
+    /// What the author wrote.
+    own: &'t str,
+    /// The translation if it is in English.
+    english: Option<&'t str>,
+}
+
+/// Splits a text with a translation: the translation comes after the author's words, or before them and a label.
+fn split_translation(text: &str) -> TranslatedText<'_> {
+    let whole = TranslatedText {
+        own: text,
+        english: None,
+    };
     let Some(marker) = TRANSLATED.find(text) else {
-        return (text, None);
+        return whole;
     };
     let before = text[..marker.start()].trim_end();
     let after = &text[marker.end()..];
-    let (own, translation) = match (before, ORIGINAL.find(after)) {
-        // Without an original the translation is kept unchanged.
-        ("", None) => return (text, None),
-        ("", Some(label)) => (after[label.end()..].trim(), &after[..label.start()]),
-        _ => (before, after),
-    };
+    let mut own = before;
+    let mut translation = after;
+    if before.is_empty() {
+        // A translation without an original is kept unchanged.
+        let Some(label) = ORIGINAL.find(after) else {
+            return whole;
+        };
+        own = after[label.end()..].trim();
+        translation = &after[..label.start()];
+    }
     let is_english = marker.as_str().ends_with("(Translated by Google)");
-    let translation = Some(translation.trim()).filter(|_| is_english);
-    (own, translation)
+    TranslatedText {
+        own,
+        english: if is_english {
+            Some(translation.trim())
+        } else {
+            None
+        },
+    }
 }
 
 /// Matches a tag of a known element: whether it ends the element, and its name.
@@ -118,8 +140,10 @@ fn without_markup(text: &str) -> String {
 
 /// Returns a name without case, white space and punctuation, for comparisons.
 pub(super) fn normal(name: &str) -> String {
-    let letters = name.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
+    name.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// Whether a shell reads `name` between single quotes as it stands, and a message may show it whole.

@@ -72,21 +72,22 @@ impl SubstringIndex {
     /// Adds the rows of the texts that contain the folded `needle` to the bitmap `bits`.
     fn mark(&self, needle: &[u8], bits: &mut [u64]) {
         let finder = Finder::new(needle);
-        let Some(tree) = self.tree.as_ref().filter(|_| !needle.is_empty()) else {
-            for row in 0..self.arena.rows() {
-                if !self.arena.row(row).is_empty() {
-                    self.mark_if_found(&finder, row, bits);
+        match &self.tree {
+            Some(tree) if !needle.is_empty() => match tree.find(needle) {
+                None => {}
+                Some((postings, true)) => tree.mark(postings, bits),
+                // These texts have the beginning of the needle, so each is read.
+                Some((postings, false)) => tree.each_kept(postings, &mut |rows| {
+                    rows.each_row(|row| self.mark_if_found(&finder, row, bits));
+                }),
+            },
+            _ => {
+                for row in 0..self.arena.rows() {
+                    if !self.arena.row(row).is_empty() {
+                        self.mark_if_found(&finder, row, bits);
+                    }
                 }
             }
-            return;
-        };
-        match tree.find(needle) {
-            None => {}
-            Some((postings, true)) => tree.mark(postings, bits),
-            // These texts have the beginning of the needle, so each is read.
-            Some((postings, false)) => tree.each_kept(postings, &mut |rows| {
-                rows.each_row(|row| self.mark_if_found(&finder, row, bits));
-            }),
         }
     }
 

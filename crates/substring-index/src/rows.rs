@@ -56,9 +56,7 @@ impl RowSet {
         }
         RowSet::Bitmap(words.into(), count)
     }
-}
 
-impl RowSet {
     /// Calls `each` with the rows, ascending.
     pub fn each_row(&self, each: impl FnMut(u32)) {
         match self {

@@ -56,7 +56,8 @@ fn arguments() -> Vec<(&'static str, Value)> {
         let items = list(&names[list_of]).iter();
         items.map(|item| item[key].clone()).collect()
     };
-    let (people, services) = (names("technicians", "name"), names("services", "id"));
+    let people = names("technicians", "name");
+    let services = names("services", "id");
     each("search_reviews", "mentions_technician", &people);
     each("get_technician", "name", &people);
     each("search_reviews", "mentions_service", &services);
@@ -94,7 +95,8 @@ fn every_answer_fits_its_schema_and_its_bound_in_both_copies() {
         assert!(input.is_valid(&arguments), "{tool} {arguments}");
         let result = call(tool, arguments.clone());
         assert!(result.get("isError").is_none(), "{tool} {arguments}");
-        let (copy, content) = (&result["content"][0]["text"], &result["structuredContent"]);
+        let copy = &result["content"][0]["text"];
+        let content = &result["structuredContent"];
         let copy = text(copy);
         assert!(copy.len() < 50_000, "{tool} {arguments}: {}", copy.len());
         assert_eq!(serde_json::from_str::<Value>(copy).expect("JSON"), *content);

@@ -152,12 +152,15 @@ impl Server {
             return Err("responses of several lengths".into());
         }
         let mut buffers = [vec![0; BEGIN_BYTES], vec![0; expected.length]];
-        let (start, cpu) = (Instant::now(), self.cpu()?);
+        let start = Instant::now();
+        let cpu = self.cpu()?;
         for (lane, _) in &lanes {
             self.send(&lane.stream)?;
         }
-        let (mut done, mut under_way) = (0_u32, lanes.len());
-        let (mut now, mut latest) = (start, start);
+        let mut done = 0_u32;
+        let mut under_way = lanes.len();
+        let mut now = start;
+        let mut latest = start;
         while under_way > 0 {
             let is_over = now >= start + time;
             let before = done;
@@ -178,7 +181,8 @@ impl Server {
                 return Err("no response".into());
             }
         }
-        let (cpu, wall) = (self.cpu()? - cpu, start.elapsed());
+        let cpu = self.cpu()? - cpu;
+        let wall = start.elapsed();
         Ok(Round {
             cpu_us: cpu.as_secs_f64() * 1e6 / f64::from(done),
             per_second: f64::from(done) / wall.as_secs_f64(),

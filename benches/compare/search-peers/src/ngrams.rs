@@ -68,7 +68,8 @@ impl Ngrams {
     fn try_answer(&self, filter: &Filter<'_>) -> tantivy::Result<Answer> {
         let wanted = self.wanted(filter);
         let rows = range(&self.dates, filter);
-        let (first, end) = (rows.start as u32, rows.end as u32);
+        let first = rows.start as u32;
+        let end = rows.end as u32;
         let Some(wanted) = wanted else {
             return Ok(Answer {
                 matched: end - first,
@@ -179,7 +180,8 @@ fn build(data: &Data, is_for_words: bool) -> tantivy::Result<(Searcher, Fields)>
         names: field("names", IndexRecordOption::Basic),
         words: field("words", IndexRecordOption::Basic),
     };
-    let (directory, settings) = (RamDirectory::create(), IndexSettings::default());
+    let directory = RamDirectory::create();
+    let settings = IndexSettings::default();
     let index = Index::create(directory, schema.build(), settings)?;
     let mut writer = SingleSegmentIndexWriter::new(index, 1 << 30)?;
     for review in &data.reviews {

@@ -10,11 +10,11 @@ const PNG_START: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 /// Reads the owner's stylesheet; `None` without one, or with a problem.
 pub(super) fn theme(files: &Files, problems: &mut Problems) -> Option<String> {
     let bytes = sized(THEME, files.theme.as_deref(), problems)?;
-    let theme = std::str::from_utf8(bytes).ok();
-    if theme.is_none() {
+    let Ok(theme) = std::str::from_utf8(bytes) else {
         problems.push(|| Problem::of_file(THEME.name, "is not UTF-8"));
-    }
-    theme.map(str::to_owned)
+        return None;
+    };
+    Some(theme.to_owned())
 }
 
 /// Reads the owner's logo; `None` without one, or with a problem.
@@ -90,8 +90,9 @@ mod tests {
         let mut problems = Problems::default();
         let found = logo(&files, &mut problems);
         let _theme = theme(&files, &mut problems);
-        let messages = problems.kept.iter();
-        let messages: Vec<String> = messages
+        let messages: Vec<String> = problems
+            .kept
+            .iter()
             .map(|one| format!("{} {}", one.file, one.message))
             .collect();
         (found, messages.join("; "))

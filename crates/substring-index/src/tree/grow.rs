@@ -133,8 +133,8 @@ impl<'a> Grower<'a> {
         grown.labels = self.tree.labels.len() as u32;
         if let Some(suffix) = suffixes.first() {
             let start = suffix.position as usize;
-            let edge = start + depth.bytes as usize..start + at.bytes as usize;
-            let edge = self.arena.get(edge).unwrap_or_default();
+            let range = start + depth.bytes as usize..start + at.bytes as usize;
+            let edge = self.arena.get(range).unwrap_or_default();
             self.tree.labels.extend_from_slice(edge);
         }
         if count >= self.tuning.bitmap_rows_min {
@@ -166,11 +166,13 @@ impl<'a> Grower<'a> {
         at.bytes += 1;
         for number in 0..inner {
             let child = self.children[first + number];
-            let Node { inner, set, .. } = self.tree.nodes[node];
-            let below = &mut spare[child.start..child.end];
-            let spare = &mut suffixes[child.start..child.end];
-            let slot = inner as usize + number;
-            self.grow(slot, below, spare, at, child.rows, (set, count));
+            let parent = self.tree.nodes[node];
+            // The sorted positions are in `spare`; those of the child use this node's as their spare room.
+            let of_child = &mut spare[child.start..child.end];
+            let spare_of_child = &mut suffixes[child.start..child.end];
+            let slot = parent.inner as usize + number;
+            let above = (parent.set, count);
+            self.grow(slot, of_child, spare_of_child, at, child.rows, above);
         }
         self.children.truncate(first);
         self.finish(node);

@@ -92,7 +92,8 @@ fn a_key_to_which_serde_json_gives_a_meaning_is_like_any_other() {
     let mut method = "{}".to_owned();
     for _ in 0..16 {
         let text = serde_json::Value::from(method);
-        let (open, close) = ("[".repeat(100), "]".repeat(100));
+        let open = "[".repeat(100);
+        let close = "]".repeat(100);
         method = format!("{open}{{\"$serde_json::private::RawValue\":{text}}}{close}");
     }
     let method = format!("\"method\":{method},\"other\":");

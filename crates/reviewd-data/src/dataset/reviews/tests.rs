@@ -12,7 +12,8 @@ fn read(text: &str, threads: usize) -> Result<Vec<Review>, Vec<String>> {
         now: Timestamp::from_unix(NOW),
         threads: NonZeroUsize::new(threads).expect("threads"),
     };
-    let (check, mut problems) = (Check::new(REVIEWS), Problems::default());
+    let check = Check::new(REVIEWS);
+    let mut problems = Problems::default();
     let file = decode(text.as_bytes(), options, &check);
     let reviews = file.map(|file| file.reviews).unwrap_or_default();
     by_id(&reviews, &check);

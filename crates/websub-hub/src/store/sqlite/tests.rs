@@ -13,28 +13,23 @@ use crate::subscription::{AttemptFailure, AttemptResult, FailurePolicy};
 use crate::{Callback, HubRequest, Mode, StoreLocation, UnixMillis};
 use reviewd_wire::date::Timestamp;
 
+const TOPIC: &str = "https://r.example/feed.xml";
+
 fn at(ms: i64) -> UnixMillis {
     UnixMillis::new(1_800_000_000_000 + ms)
 }
 
 /// Stores requests with these numbers.
 fn accept(store: &mut Store, numbers: std::ops::Range<usize>) -> Result<(), StoreError> {
-    let one = |number: usize| Accept {
-        request: HubRequest {
-            mode: Mode::Subscribe,
-            topic_given: "https://r.example/feed.xml".to_owned(),
-            topic: "https://r.example/feed.xml".to_owned(),
-            callback: Callback::parse(&format!("https://s{number}.example/")).expect("URL"),
-            lease_asked_s: None,
-            secret: None,
-        },
-        lease_s: 600,
-        asker: 1,
-    };
-    let all: Vec<Accept> = numbers.map(one).collect();
+    let all: Vec<Accept> = numbers.map(accept_of_site).collect();
     let answers = store.accept(&all, &Quotas::new(1_000_000, 100_000), at(0))?;
     assert!(answers.iter().all(Result::is_ok));
     Ok(())
+}
+
+fn accept_of_site(number: usize) -> Accept {
+    let callback = format!("https://s{number}.example/");
+    accept_of(Mode::Subscribe, &callback, 600)
 }
 
 fn open(dir: &Path) -> Result<Store, StoreError> {
@@ -162,8 +157,8 @@ fn a_full_or_read_only_disk_is_named_and_costs_nothing_that_was_promised() {
     let error = accept(&mut store, 1..2).expect_err("read-only");
     assert!(error.cause == DbError::ReadOnly, "{error:?}");
     set(&mut store, "query_only", 0);
-    let pages = store.connection.query_one("PRAGMA page_count", &[]);
-    let pages = pages.and_then(|row| row.get("page_count")).expect("pages");
+    let row = store.connection.query_one("PRAGMA page_count", &[]);
+    let pages = row.expect("a row").get("page_count").expect("pages");
     set(&mut store, "max_page_count", pages);
     let error = accept(&mut store, 1..90).expect_err("full");
     assert!(error.cause == DbError::DiskFull, "{error:?}");
@@ -233,11 +228,13 @@ fn a_denial_is_sent_again_for_a_day_unless_it_arrives() {
     add(&mut store).expect("inserted");
     let claim = |store: &mut Store, ms| {
         let due = store.due_denials(2, at(ms)).expect("due");
-        let ids = due.iter().map(|due| match due.id {
-            AttemptId::Denial(id) => id,
-            other => panic!("{other:?}"),
-        });
-        let ids: Vec<i64> = ids.collect();
+        let ids: Vec<i64> = due
+            .iter()
+            .map(|due| match due.id {
+                AttemptId::Denial(id) => id,
+                other => panic!("{other:?}"),
+            })
+            .collect();
         store.begin_denials(&ids, at(ms)).expect("begun")
     };
     let mut now = 0;
@@ -279,8 +276,6 @@ fn accept_of(mode: Mode, callback: &str, lease_s: u32) -> Accept {
         asker: 1,
     }
 }
-
-const TOPIC: &str = "https://r.example/feed.xml";
 
 /// Begins and confirms all pending verifications.
 fn confirm_all(store: &mut Store) {
