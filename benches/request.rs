@@ -156,7 +156,7 @@ fn plans(tag: &str) -> Vec<Plan<'_>> {
 }
 
 /// Messages to `/mcp`: the name, the members after the id, and the range of the response's length.
-const MESSAGES: [(&str, &str, std::ops::Range<usize>); 8] = [
+const MESSAGES: [(&str, &str, std::ops::Range<usize>); 10] = [
     ("mcp-ping", r#""method":"ping""#, 20..100),
     (
         "mcp-search-filter",
@@ -179,6 +179,11 @@ const MESSAGES: [(&str, &str, std::ops::Range<usize>); 8] = [
         1_000..100_000,
     ),
     (
+        "mcp-search-nothing",
+        r#""method":"tools/call","params":{"name":"search_reviews","arguments":{"query":"zeppelin","limit":10}}"#,
+        100..100_000,
+    ),
+    (
         "mcp-insights-year",
         r#""method":"tools/call","params":{"name":"get_insights","arguments":{"since":"2025-01-01","until":"2025-12-31"}}"#,
         5_000..100_000,
@@ -187,6 +192,11 @@ const MESSAGES: [(&str, &str, std::ops::Range<usize>); 8] = [
         "mcp-aspect",
         r#""method":"tools/call","params":{"name":"get_aspect_sentiment","arguments":{"aspect":"fees"}}"#,
         5_000..100_000,
+    ),
+    (
+        "mcp-aspect-unknown",
+        r#""method":"tools/call","params":{"name":"get_aspect_sentiment","arguments":{"aspect":"xylophone"}}"#,
+        100..100_000,
     ),
     (
         "mcp-review",

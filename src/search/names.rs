@@ -43,8 +43,8 @@ pub struct ResolvedName<'i> {
 pub struct WrongName<'i> {
     /// The problem in words for people: lower case, without the name, no full stop.
     pub problem: String,
-    /// The entries with a name that contains it, or else those with the most similar names, most similar first: at most
-    /// [`NAMES_MAX`]. Empty only if there are no entries.
+    /// The entries with a name that contains it, or else those with a similar name, most similar first, or else the first
+    /// ones: at most [`NAMES_MAX`]. Empty only if there are no entries.
     pub names: Vec<&'i str>,
     /// Whether no entry has the name or contains it; otherwise several do.
     pub is_unknown: bool,
@@ -168,32 +168,32 @@ impl NameRows {
         entries.map(|entry| self.names.name(*entry)).collect()
     }
 
-    /// Returns the entries with a spelling, or a word of one, that is most similar to `name` or a word of that; only those
-    /// from [`LIKENESS_MIN`] on, if there are any. None if `work` does not suffice to compare all.
+    /// Returns the entries with a spelling, or a word of one, that is similar to `name` or a word of that, most similar
+    /// first; the first entries if there are none. Empty if `work` does not suffice to compare all.
     fn nearest(&self, name: &str, work: &mut Work) -> Vec<u32> {
         let asked: String = name.chars().take(NAME_CHARS_COMPARED).collect();
-        let asked: Vec<&str> = parts(&asked).take(PARTS_COMPARED).collect();
+        let asked: Vec<AskedPart<'_>> = parts(&asked)
+            .take(PARTS_COMPARED)
+            .map(AskedPart::of)
+            .collect();
         let mut near: Vec<Likeness> = Vec::new();
         for (spelling, entry) in self.names.spellings().take(NAMES_COMPARED) {
             if work.is_spent() {
                 return Vec::new();
             }
             work.spend(likeness_work(&asked, spelling));
-            near.push(Likeness {
-                entry,
-                likeness: likeness(&asked, spelling),
-            });
+            let likeness = likeness(&asked, spelling);
+            if likeness >= LIKENESS_MIN {
+                near.push(Likeness { entry, likeness });
+            }
+        }
+        if near.is_empty() {
+            return (0..self.names.len() as u32).take(NAMES_MAX).collect();
         }
         near.sort_by(|left, right| {
             let by_likeness = right.likeness.total_cmp(&left.likeness);
             by_likeness.then(left.entry.cmp(&right.entry))
         });
-        if near
-            .first()
-            .is_some_and(|best| best.likeness >= LIKENESS_MIN)
-        {
-            near.retain(|other| other.likeness >= LIKENESS_MIN);
-        }
         let mut entries: Vec<u32> = Vec::new();
         for Likeness { entry, .. } in near {
             if entries.len() < NAMES_MAX && !entries.contains(&entry) {
@@ -210,12 +210,69 @@ struct Likeness {
     likeness: f64,
 }
 
-/// Returns the largest similarity of a part of `name` and one of `asked`.
-fn likeness(asked: &[&str], name: &str) -> f64 {
+/// A part of an unknown name, with what tells quickly that another is not similar to it.
+struct AskedPart<'n> {
+    text: &'n str,
+    letters: Letters,
+}
+
+impl<'n> AskedPart<'n> {
+    fn of(text: &'n str) -> AskedPart<'n> {
+        let letters = Letters::of(text);
+        AskedPart { text, letters }
+    }
+
+    /// The Jaro-Winkler similarity to `part`, or 0 if it is less than [`LIKENESS_MIN`].
+    fn likeness(&self, part: &str, letters: &Letters) -> f64 {
+        let both = self.text.chars().zip(part.chars()).take(4);
+        let prefix = both.take_while(|(left, right)| left == right).count();
+        if self.letters.likeness_max(letters, prefix) < LIKENESS_MIN {
+            return 0.0;
+        }
+        strsim::jaro_winkler(self.text, part)
+    }
+}
+
+/// How many characters of each kind a text has; a kind is what leaves the same remainder by 32.
+struct Letters {
+    counts: [u8; 32],
+    all: u32,
+}
+
+impl Letters {
+    fn of(text: &str) -> Letters {
+        let mut letters = Letters {
+            counts: [0; 32],
+            all: 0,
+        };
+        for letter in text.chars() {
+            let count = &mut letters.counts[letter as usize % 32];
+            *count = count.saturating_add(1);
+            letters.all += 1;
+        }
+        letters
+    }
+
+    /// Returns what the similarity of two texts is at most, whatever the order of their letters: that of Jaro counts the
+    /// shared ones, and that of Winkler adds a tenth of what is missing for each of the first four that are equal.
+    fn likeness_max(&self, other: &Letters, prefix: usize) -> f64 {
+        let mut shared = 0;
+        for (left, right) in self.counts.iter().zip(&other.counts) {
+            shared += u32::from(*left.min(right));
+        }
+        let shared = f64::from(shared);
+        let jaro = (shared / f64::from(self.all) + shared / f64::from(other.all) + 1.0) / 3.0;
+        jaro + 0.1 * prefix as f64 * (1.0 - jaro)
+    }
+}
+
+/// Returns the largest similarity of a part of `name` and one of `asked`; 0 if it is less than [`LIKENESS_MIN`].
+fn likeness(asked: &[AskedPart<'_>], name: &str) -> f64 {
     let mut most = 0.0;
     for part in parts(name) {
+        let letters = Letters::of(part);
         for asked in asked {
-            most = f64::max(most, strsim::jaro_winkler(asked, part));
+            most = f64::max(most, asked.likeness(part, &letters));
         }
     }
     most
@@ -223,8 +280,8 @@ fn likeness(asked: &[&str], name: &str) -> f64 {
 
 /// Returns the work to compare the parts of two names: each character of one with each of the other, for the whole name
 /// and again for its words.
-fn likeness_work(asked: &[&str], name: &str) -> u64 {
-    let asked: usize = asked.iter().map(|part| part.len()).sum();
+fn likeness_work(asked: &[AskedPart<'_>], name: &str) -> u64 {
+    let asked: usize = asked.iter().map(|part| part.text.len()).sum();
     NAME + (asked * name.len()) as u64
 }
 
@@ -382,4 +439,42 @@ pub fn words_of_name(name: &str) -> String {
     let words = words.filter(|word| !word.is_empty() && !is_title(word.trim_end_matches('.')));
     let words: Vec<&str> = words.take(TERMS_MAX).collect();
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AskedPart, LIKENESS_MIN, Letters};
+
+    #[test]
+    fn only_what_is_not_similar_is_left_out_without_a_comparison() {
+        let names = [
+            "fees",
+            "fee",
+            "feels",
+            "communication",
+            "comunicacion",
+            "commotion",
+            "responsive",
+            "response time",
+            "Okafor",
+            "okafr",
+            "Straße",
+            "strasse",
+            "弁護士",
+            "弁護",
+            "aaaaaaa",
+            "ab",
+        ];
+        for asked in names {
+            for name in names {
+                let whole = strsim::jaro_winkler(asked, name);
+                let found = AskedPart::of(asked).likeness(name, &Letters::of(name));
+                if whole >= LIKENESS_MIN {
+                    assert_eq!(found, whole, "{asked} beside {name}");
+                } else {
+                    assert!(found < LIKENESS_MIN, "{asked} beside {name}");
+                }
+            }
+        }
+    }
 }
