@@ -210,54 +210,56 @@ struct Likeness {
     likeness: f64,
 }
 
-/// A part of an unknown name, with what tells quickly that another is not similar to it.
+/// A part of an unknown name, with the counts that show quickly which names are not similar to it.
 struct AskedPart<'n> {
     text: &'n str,
-    letters: Letters,
+    counts: CharacterCounts,
 }
 
 impl<'n> AskedPart<'n> {
     fn of(text: &'n str) -> AskedPart<'n> {
-        let letters = Letters::of(text);
-        AskedPart { text, letters }
+        let counts = CharacterCounts::of(text);
+        AskedPart { text, counts }
     }
 
     /// The Jaro-Winkler similarity to `part`, or 0 if it is less than [`LIKENESS_MIN`].
-    fn likeness(&self, part: &str, letters: &Letters) -> f64 {
+    fn likeness(&self, part: &str, counts: &CharacterCounts) -> f64 {
         let both = self.text.chars().zip(part.chars()).take(4);
         let prefix = both.take_while(|(left, right)| left == right).count();
-        if self.letters.likeness_max(letters, prefix) < LIKENESS_MIN {
+        if self.counts.likeness_max(counts, prefix) < LIKENESS_MIN {
             return 0.0;
         }
         strsim::jaro_winkler(self.text, part)
     }
 }
 
-/// How many characters of each kind a text has; a kind is what leaves the same remainder by 32.
-struct Letters {
-    counts: [u8; 32],
+/// How many characters a text has in each of 32 groups: a group has the characters whose code points leave the same
+/// remainder when divided by 32.
+struct CharacterCounts {
+    by_group: [u8; 32],
     all: u32,
 }
 
-impl Letters {
-    fn of(text: &str) -> Letters {
-        let mut letters = Letters {
-            counts: [0; 32],
+impl CharacterCounts {
+    fn of(text: &str) -> CharacterCounts {
+        let mut counts = CharacterCounts {
+            by_group: [0; 32],
             all: 0,
         };
-        for letter in text.chars() {
-            let count = &mut letters.counts[letter as usize % 32];
+        for character in text.chars() {
+            let count = &mut counts.by_group[character as usize % 32];
             *count = count.saturating_add(1);
-            letters.all += 1;
+            counts.all += 1;
         }
-        letters
+        counts
     }
 
-    /// Returns what the similarity of two texts is at most, whatever the order of their letters: that of Jaro counts the
-    /// shared ones, and that of Winkler adds a tenth of what is missing for each of the first four that are equal.
-    fn likeness_max(&self, other: &Letters, prefix: usize) -> f64 {
+    /// Returns a number that the Jaro-Winkler similarity of two texts never exceeds. Their order is ignored: the Jaro
+    /// similarity is highest if all characters that both have match. Winkler raises it for each of the first `prefix`
+    /// characters, at most four, that are equal.
+    fn likeness_max(&self, other: &CharacterCounts, prefix: usize) -> f64 {
         let mut shared = 0;
-        for (left, right) in self.counts.iter().zip(&other.counts) {
+        for (left, right) in self.by_group.iter().zip(&other.by_group) {
             shared += u32::from(*left.min(right));
         }
         let shared = f64::from(shared);
@@ -270,9 +272,9 @@ impl Letters {
 fn likeness(asked: &[AskedPart<'_>], name: &str) -> f64 {
     let mut most = 0.0;
     for part in parts(name) {
-        let letters = Letters::of(part);
+        let counts = CharacterCounts::of(part);
         for asked in asked {
-            most = f64::max(most, asked.likeness(part, &letters));
+            most = f64::max(most, asked.likeness(part, &counts));
         }
     }
     most
@@ -443,7 +445,7 @@ pub fn words_of_name(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{AskedPart, LIKENESS_MIN, Letters};
+    use super::{AskedPart, CharacterCounts, LIKENESS_MIN};
 
     #[test]
     fn only_what_is_not_similar_is_left_out_without_a_comparison() {
@@ -468,7 +470,7 @@ mod tests {
         for asked in names {
             for name in names {
                 let whole = strsim::jaro_winkler(asked, name);
-                let found = AskedPart::of(asked).likeness(name, &Letters::of(name));
+                let found = AskedPart::of(asked).likeness(name, &CharacterCounts::of(name));
                 if whole >= LIKENESS_MIN {
                     assert_eq!(found, whole, "{asked} beside {name}");
                 } else {
