@@ -242,7 +242,7 @@ fn search_while(address: SocketAddr, wait: impl FnOnce()) -> String {
 
 /// Starts a subscriber at every address of this machine, with a certificate for each that is asked for. Its threads are
 /// nicer than everything else: those that a thread starts inherit its priority.
-fn subscribers(behaviour: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> Subscriber {
+fn subscribers(behavior: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> Subscriber {
     let made: Mutex<HashMap<IpAddr, Arc<ServerConfig>>> = Mutex::default();
     // Shared, because each would reserve room for sessions of its own.
     let sessions: Arc<dyn StoresServerSessions> = ServerSessionMemoryCache::new(32_768);
@@ -257,7 +257,7 @@ fn subscribers(behaviour: impl Fn(&Received) -> Reply + Send + Sync + 'static) -
     };
     let starter = thread::spawn(|| {
         setpriority_process(None, 19).unwrap();
-        Subscriber::everywhere(certificates, behaviour)
+        Subscriber::everywhere(certificates, behavior)
     });
     starter.join().unwrap()
 }

@@ -72,13 +72,13 @@ def scale(head, values):
 
 def draw(head, groups, theme):
     """Returns the SVG of one plot."""
-    colours = THEMES[theme]
+    colors = THEMES[theme]
     parts = []
 
     def text(x, y, words, size=13, anchor="start", fill="text", weight="normal"):
         parts.append(
             f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" font-weight="{weight}" '
-            f'fill="{colours[fill]}">{escape(words)}</text>'
+            f'fill="{colors[fill]}">{escape(words)}</text>'
         )
 
     names = list(dict.fromkeys(name.split(",")[0] for series in groups.values() for name in series))
@@ -90,7 +90,7 @@ def draw(head, groups, theme):
     text(0, 40, f'{head["unit"]}; {head["note"]}', size=12, fill="soft")
     for tick in ticks:
         x = place(tick)
-        parts.append(f'<line x1="{x:.1f}" y1="{top - 6}" x2="{x:.1f}" y2="{bottom}" stroke="{colours["grid"]}"/>')
+        parts.append(f'<line x1="{x:.1f}" y1="{top - 6}" x2="{x:.1f}" y2="{bottom}" stroke="{colors["grid"]}"/>')
         label = f"{tick:,.0f}" if tick >= 1 and tick == int(tick) else f"{tick:g}"
         text(x, bottom + 16, label, size=11, anchor="middle", fill="soft")
     y = top
@@ -98,16 +98,16 @@ def draw(head, groups, theme):
         text(0, y + BAR - 4, group, weight="600", size=12)
         for name, runs in series.items():
             middle = statistics.median(runs)
-            colour = colours["bars"][names.index(name.split(",")[0]) % len(colours["bars"])]
+            color = colors["bars"][names.index(name.split(",")[0]) % len(colors["bars"])]
             end = place(middle)
-            parts.append(f'<rect x="{LEFT}" y="{y}" width="{max(end - LEFT, 1):.1f}" height="{BAR}" rx="2" fill="{colour}"/>')
+            parts.append(f'<rect x="{LEFT}" y="{y}" width="{max(end - LEFT, 1):.1f}" height="{BAR}" rx="2" fill="{color}"/>')
             label = end
             if len(runs) > 1:
                 low, high = place(min(runs)), place(max(runs))
-                centre = y + BAR / 2
+                center = y + BAR / 2
                 parts.append(
-                    f'<path d="M{low:.1f} {centre}H{high:.1f}M{low:.1f} {centre - 4}v8M{high:.1f} {centre - 4}v8" '
-                    f'stroke="{colours["text"]}" fill="none"/>'
+                    f'<path d="M{low:.1f} {center}H{high:.1f}M{low:.1f} {center - 4}v8M{high:.1f} {center - 4}v8" '
+                    f'stroke="{colors["text"]}" fill="none"/>'
                 )
                 label = high
             text(label + 6, y + BAR - 4, figure(middle), size=12)
@@ -115,8 +115,8 @@ def draw(head, groups, theme):
         y += GROUP_GAP
     legend, x = bottom + 40, 0
     for number, name in enumerate(names):
-        colour = colours["bars"][number % len(colours["bars"])]
-        parts.append(f'<rect x="{x}" y="{legend - 10}" width="12" height="12" rx="2" fill="{colour}"/>')
+        color = colors["bars"][number % len(colors["bars"])]
+        parts.append(f'<rect x="{x}" y="{legend - 10}" width="12" height="12" rx="2" fill="{color}"/>')
         text(x + 18, legend, name, size=12)
         x += 34 + 7 * len(name)
     text(0, legend + 24, source(head), size=11, fill="soft")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Licences, sources and advisories of the dependencies, by cargo-deny and cargo-audit, which are built first.
+# Licenses, sources and advisories of the dependencies, by cargo-deny and cargo-audit, which are built first.
 # limit: 3600 s
 source "$(dirname "$0")/../step.sh"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Licences, sources and advisories of the dependencies, if cargo-deny is installed; .ci/long installs it.
+# Licenses, sources and advisories of the dependencies, if cargo-deny is installed; .ci/long installs it.
 # limit: 300 s
 source "$(dirname "$0")/../step.sh"
 

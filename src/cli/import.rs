@@ -44,7 +44,7 @@ pub(super) struct ImportArgs {
     /// Format of the sources [default: detected from their contents]
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     from: Option<&'static SourceFormat>,
-    /// Columns of fields that are not recognised by name: rating=Points,date=Posted on. May be repeated; a nested key of JSON is user.name
+    /// Columns of fields that are not recognized by name: rating=Points,date=Posted on. May be repeated; a nested key of JSON is user.name
     #[arg(long, value_name = "FIELD=COLUMN,…", value_parser = parse_mapping)]
     map: Vec<Mapping>,
     /// Path of the list of reviews in JSON, such as data.reviews [default: detected]

@@ -185,7 +185,7 @@ pub(crate) fn route_of_date<'a>(parent: &str, raw: &'a str) -> Option<Matched<'a
 
 /// Returns the route of any other path, split before its last segment, or `None` for an unknown path.
 ///
-/// Paths are not normalised: one with a trailing slash is unknown, and `..` is an ordinary segment. Only `/mcp/` is
+/// Paths are not normalized: one with a trailing slash is unknown, and `..` is an ordinary segment. Only `/mcp/` is
 /// `/mcp`, as some clients add the slash and follow no redirect.
 pub(crate) fn route<'a>(parent: &str, last: &'a str) -> Option<Matched<'a>> {
     if parent == "/mcp/" && last.is_empty() {

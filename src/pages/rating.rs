@@ -236,7 +236,7 @@ fn grid_unit(most: u64) -> u64 {
     }
 }
 
-/// Returns years, each with the span at which it is labelled, as many as fit.
+/// Returns years, each with the span at which it is labeled, as many as fit.
 fn years(first: u32, last: u32, span_months: u32) -> Vec<(u32, u32)> {
     let first_year = first * span_months / 12;
     let last_year = last * span_months / 12;
@@ -246,7 +246,7 @@ fn years(first: u32, last: u32, span_months: u32) -> Vec<(u32, u32)> {
         let year = number * span_months / 12;
         let month = number * span_months % 12;
         let is_start = month < span_months && (year - first_year).is_multiple_of(every);
-        // A year that began before the first span is labelled there, unless the next label would be too near.
+        // A year that began before the first span is labeled there, unless the next label would be too near.
         let is_begun = number == first && month < 9;
         let is_new = years.last().is_none_or(|(_, last)| *last != year);
         if (is_start || is_begun) && is_new {

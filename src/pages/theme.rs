@@ -15,8 +15,8 @@ const CONTRAST_MIN: f64 = 4.5;
 const LIGHT_GROUNDS: [Color; 2] = [rgb(0xff, 0xff, 0xff), rgb(0xf6, 0xf6, 0xf3)];
 const DARK_GROUNDS: [Color; 2] = [rgb(0x19, 0x1e, 0x22), rgb(0x11, 0x14, 0x17)];
 
-/// The grounds of other sites that an accent of the element can be read on: from white to a light grey, and from black to
-/// a dark grey. Our choice: most pages have such a ground, and what the page sets itself wins.
+/// The grounds of other sites that an accent of the element can be read on: from white to a light gray, and from black to
+/// a dark gray. Our choice: most pages have such a ground, and what the page sets itself wins.
 const ELEMENT_LIGHT_GROUNDS: [Color; 2] = [rgb(0xff, 0xff, 0xff), rgb(0xe8, 0xe8, 0xe4)];
 const ELEMENT_DARK_GROUNDS: [Color; 2] = [rgb(0x00, 0x00, 0x00), rgb(0x2d, 0x35, 0x3a)];
 

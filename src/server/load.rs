@@ -397,7 +397,7 @@ mod tests {
             let mut decoded = loader.decode().unwrap();
             decoded.dataset.reviews.truncate(16);
             for review in &mut decoded.dataset.reviews {
-                // Punctuation is analysed quickly.
+                // Punctuation is analyzed quickly.
                 review.text = "* ".repeat(1 << 15);
             }
             decoded.dataset.reviews[0].text += more;

@@ -29,7 +29,7 @@ const LAST_LINES_TIME: Duration = Duration::from_secs(1);
 pub enum Format {
     /// Text on a terminal, JSON elsewhere.
     Auto,
-    /// Text, coloured on a terminal unless `NO_COLOR` is set.
+    /// Text, colored on a terminal unless `NO_COLOR` is set.
     Text,
     /// One JSON object in each line.
     Json,

@@ -19,7 +19,7 @@ pub(crate) fn settings() -> SnapshotSettings {
 }
 
 #[test]
-fn neighbours_are_one_run_with_the_commas_between_them() {
+fn neighbors_are_one_run_with_the_commas_between_them() {
     let snapshot = Snapshot::build(sample(), &settings());
     let last = snapshot.len() - 1;
     let pages: [&[u32]; 6] = [

@@ -16,7 +16,7 @@ mod guard;
 mod handover;
 mod handshake;
 mod http;
-mod neighbours;
+mod neighbors;
 mod pause;
 #[cfg(feature = "postgres")]
 mod postgres;

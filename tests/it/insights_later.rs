@@ -157,7 +157,7 @@ fn insights_are_derived_after_a_change_that_is_refused() {
 #[test]
 fn a_large_dataset_gets_its_insights_after_the_start() {
     let data = DataDir::empty();
-    // 20 texts of 60 KB exceed the limit of insights derived at startup; texts without words are analysed fast.
+    // 20 texts of 60 KB exceed the limit of insights derived at startup; texts without words are analyzed fast.
     let long = format!("Kind. {}", "* ".repeat(30_000));
     let text = reviews_json(20, "2026-01-01T00:00:00Z");
     let large = text.replace(" of this practice.", &format!(". {long}"));

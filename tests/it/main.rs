@@ -1,4 +1,4 @@
-//! Behaviour over real sockets: one file per behaviour, one server per test on port 0.
+//! Behavior over real sockets: one file per behavior, one server per test on port 0.
 
 #![allow(
     clippy::unwrap_used,

@@ -398,7 +398,7 @@ impl Columns {
                 Resolved::Blank => is_there = true,
                 Resolved::Wrong(what) => wrong = wrong.or(Some(what)),
                 Resolved::Text(found) => {
-                    record.set(field, group.labelled(shape, field, found.text));
+                    record.set(field, group.labeled(shape, field, found.text));
                     for (other, text) in [
                         (Field::BestRating, found.best),
                         (Field::OwnerReplyDate, found.date),
@@ -530,7 +530,7 @@ impl ColumnGroup {
     }
 
     /// What the author liked is published with the name of its column.
-    fn labelled(&self, shape: &Shape, field: Field, text: String) -> String {
+    fn labeled(&self, shape: &Shape, field: Field, text: String) -> String {
         match field {
             Field::Pros | Field::Cons => format!("{}: {text}", label(&self.name(shape))),
             _ => text,

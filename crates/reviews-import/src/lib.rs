@@ -8,7 +8,7 @@
 //!    the columns that hide reviews (`status`).
 //! 3. [`ImportSource::records`] reads [`Record`]s, the fields of one review as text. An invalid record is refused, and
 //!    reading continues; an error of the source itself ends the import, because an incomplete export must not be imported.
-//! 4. `normalise` turns a record into a candidate by the rules of `rating`, [`date`], `relative`, `text`, `media` and
+//! 4. `normalize` turns a record into a candidate by the rules of `rating`, [`date`], `relative`, `text`, `media` and
 //!    `identity`, which are the same for all sources. An ambiguous value is refused with a reason, never guessed.
 //! 5. [`Merge`] merges candidates with the stored reviews, by id. A source changes only the fields that it has columns
 //!    for, so fields that the operator added by hand stay. [`Merge::render`] returns the new file; the caller checks it
@@ -50,7 +50,7 @@ mod json;
 mod markup;
 mod media;
 mod merge;
-mod normalise;
+mod normalize;
 pub mod photo;
 mod rating;
 mod record;

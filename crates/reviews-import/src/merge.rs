@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::identity::{of_about, of_content, undated_hash};
-use super::normalise::{Candidate, RecordError, known_id, normalise, unusable};
+use super::normalize::{Candidate, RecordError, known_id, normalize, unusable};
 use super::record::{Field, Record, RecordResult, Refusal};
 use super::review::ReviewObject;
 use super::source::{ImportSource, Vouched};
@@ -227,7 +227,7 @@ impl<'f> Merge<'f> {
                 return self.refuse(at, line, reason);
             }
         };
-        let accepted = normalise(&record, source)
+        let accepted = normalize(&record, source)
             .and_then(|candidate| self.accept(&record, candidate, source));
         match accepted {
             Ok(Some((id, arrived))) => self.arrive(id, arrived),

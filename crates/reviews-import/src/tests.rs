@@ -92,7 +92,7 @@ fn addresses_are_removed_from_the_names_of_a_reviewd_too() {
 
 #[test]
 fn a_text_of_two_columns_has_the_limit_of_one_text() {
-    // Each column is labelled with its name, and an empty line is between them.
+    // Each column is labeled with its name, and an empty line is between them.
     let added = "Pros: ".len() + "\n\n".len() + "Cons: ".len();
     let half = reviewd_data::dataset::PROSE_BYTES_MAX / 2;
     for (over, added_count) in [(0, 1), (1, 0)] {

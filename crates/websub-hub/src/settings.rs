@@ -50,7 +50,7 @@ impl HubSettings {
     ///
     /// Our choice of each number: leases from 5 minutes to 30 days, 10 days if none is requested (as WebSub
     /// recommends); three failures in a row remove a subscription, with delays of 1 and 15 minutes between them;
-    /// `Retry-After` is honoured up to an hour; 100,000 subscriptions, 1,000 per callback host, and a hundredth of
+    /// `Retry-After` is honored up to an hour; 100,000 subscriptions, 1,000 per callback host, and a hundredth of
     /// these numbers of requests that wait for verification; 10 s for a request to a callback; 1,024 deliveries and 512
     /// verifications at a time, so that a quarter of each is enough for the hosts that hang at the same moment.
     #[must_use]

@@ -478,7 +478,7 @@ pub struct FailurePolicy {
     pub failures_max: u32,
     /// Delays after the first failure, the second, and so on; the last one repeats. Never empty.
     pub retry_delays: Vec<Duration>,
-    /// Largest `Retry-After` of a subscriber that is honoured.
+    /// Largest `Retry-After` of a subscriber that is honored.
     pub retry_after_max: Duration,
 }
 

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_is_recognised_with_and_without_escapes() {
+    fn a_cursor_is_recognized_with_and_without_escapes() {
         assert!(is_cursor(b"cursor"));
         assert!(is_cursor(b"%63ursor"));
         for other in [&b"cursors"[..], b"", b"%zz", b"Cursor"] {

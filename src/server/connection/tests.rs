@@ -89,17 +89,17 @@ fn a_panic_in_a_handler_is_a_500_and_the_others_go_on() {
 }
 
 #[test]
-fn a_neighbour_is_answered_before_the_end_of_a_row_that_began_before_it_asked() {
+fn a_neighbor_is_answered_before_the_end_of_a_row_that_began_before_it_asked() {
     let row = "GET /row HTTP/1.1\r\nHost: a\r\n\r\n".repeat(128);
-    assert_neighbour_is_answered(row.as_bytes(), 128);
+    assert_neighbor_is_answered(row.as_bytes(), 128);
     // Without a yield, all streams would be polled before the sockets are read.
     let streams = (0..64).flat_map(|number| get_stream(1 + 2 * number));
     let row: Vec<u8> = PREFACE.iter().copied().chain(streams).collect();
-    assert_neighbour_is_answered(&row, 32);
+    assert_neighbor_is_answered(&row, 32);
 }
 
 /// Sends `row`, and asserts that fewer than `max` of its requests are answered before that of another connection.
-fn assert_neighbour_is_answered(row: &[u8], max: usize) {
+fn assert_neighbor_is_answered(row: &[u8], max: usize) {
     let answered = Arc::new(Mutex::new(Vec::new()));
     let asking = Arc::new(Mutex::new(None::<TcpStream>));
     let notes = Arc::clone(&answered);
@@ -108,7 +108,7 @@ fn assert_neighbour_is_answered(row: &[u8], max: usize) {
         notes.lock().unwrap().push(request.uri().path().to_owned());
         // The other connection sends its request while the first request is answered.
         if let Some(mut stream) = asks.lock().unwrap().take() {
-            let request = b"GET /neighbour HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+            let request = b"GET /neighbor HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
             stream.write_all(request).unwrap();
         }
         // After two such handlers other tasks are polled.
@@ -117,13 +117,13 @@ fn assert_neighbour_is_answered(row: &[u8], max: usize) {
         ready(Response::new(Body::default()))
     };
     let listeners = Served::start(handler, |_| {});
-    let mut neighbour = listeners.connect();
-    *asking.lock().unwrap() = Some(neighbour.try_clone().unwrap());
+    let mut neighbor = listeners.connect();
+    *asking.lock().unwrap() = Some(neighbor.try_clone().unwrap());
     let mut client = listeners.connect();
     client.write_all(row).unwrap();
-    neighbour.read_to_string(&mut String::new()).unwrap();
+    neighbor.read_to_string(&mut String::new()).unwrap();
     let answered = answered.lock().unwrap();
-    let place = answered.iter().position(|path| path == "/neighbour");
+    let place = answered.iter().position(|path| path == "/neighbor");
     assert!(place.is_some_and(|place| place < max), "behind {place:?}");
 }
 

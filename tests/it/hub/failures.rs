@@ -84,7 +84,7 @@ fn the_answers_body_is_not_read() {
 }
 
 #[test]
-fn retry_after_is_honoured_within_its_bound() {
+fn retry_after_is_honored_within_its_bound() {
     let rig = Rig::start_with(|settings| settings.policy.retry_after_max = Duration::from_secs(2));
     let limited = "HTTP/1.1 429 \r\nRetry-After: 86400\r\nContent-Length: 0\r\n\r\n";
     let subscriber = answering(vec![Reply::Raw(limited.into()), Reply::status(204)]);

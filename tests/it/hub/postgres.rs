@@ -1,4 +1,4 @@
-//! The hub's state in PostgreSQL: the store's behaviour, errors at startup, and the loss of the database.
+//! The hub's state in PostgreSQL: the store's behavior, errors at startup, and the loss of the database.
 
 use std::time::Instant;
 

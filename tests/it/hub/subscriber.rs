@@ -47,9 +47,9 @@ pub(crate) enum Reply {
 type Stream = StreamOwned<ServerConnection, TcpStream>;
 
 /// How a subscriber answers.
-pub(crate) trait Behaviour: Fn(&Received) -> Reply + Send + Sync + 'static {}
+pub(crate) trait Behavior: Fn(&Received) -> Reply + Send + Sync + 'static {}
 
-impl<F: Fn(&Received) -> Reply + Send + Sync + 'static> Behaviour for F {}
+impl<F: Fn(&Received) -> Reply + Send + Sync + 'static> Behavior for F {}
 
 /// The certificate for each local address; without one, TLS handshakes are not answered.
 type Certificates = dyn Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync;
@@ -76,7 +76,7 @@ pub(crate) struct Subscriber {
 
 struct Shared {
     received: Mutex<Vec<Received>>,
-    behaviour: Mutex<Arc<dyn Behaviour>>,
+    behavior: Mutex<Arc<dyn Behavior>>,
     certificates: Box<Certificates>,
     /// Whether requests are recorded; 100,000 of them would use more memory than everything else.
     is_noting: bool,
@@ -129,48 +129,48 @@ impl Subscriber {
     }
 
     /// Starts one that confirms everything, and answers deliveries with `deliveries`.
-    pub(crate) fn delivering(deliveries: impl Behaviour) -> Subscriber {
+    pub(crate) fn delivering(deliveries: impl Behavior) -> Subscriber {
         Subscriber::start(move |request| match request.method.as_str() {
             "GET" => Reply::good(request),
             _ => deliveries(request),
         })
     }
 
-    /// Starts one that answers with `behaviour`.
-    pub(crate) fn start(behaviour: impl Behaviour) -> Subscriber {
+    /// Starts one that answers with `behavior`.
+    pub(crate) fn start(behavior: impl Behavior) -> Subscriber {
         let config = authority::server_config(&["127.0.0.1", "127.0.0.2", "*.sub.test"]);
-        Subscriber::start_with(Some(config), behaviour)
+        Subscriber::start_with(Some(config), behavior)
     }
 
     /// Starts one with this certificate; without one it never answers a handshake.
     pub(crate) fn start_with(
         tls: Option<Arc<ServerConfig>>,
-        behaviour: impl Behaviour,
+        behavior: impl Behavior,
     ) -> Subscriber {
-        Subscriber::listen(Ipv4Addr::LOCALHOST, true, move |_| tls.clone(), behaviour)
+        Subscriber::listen(Ipv4Addr::LOCALHOST, true, move |_| tls.clone(), behavior)
     }
 
     /// Starts one on all addresses of this machine, including 127.0.0.0/8, with a certificate for each. It records no
-    /// requests; `behaviour` can.
+    /// requests; `behavior` can.
     #[allow(dead_code, reason = "benches/fanout.rs uses it")]
     pub(crate) fn everywhere(
         certificates: impl Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync + 'static,
-        behaviour: impl Behaviour,
+        behavior: impl Behavior,
     ) -> Subscriber {
-        Subscriber::listen(Ipv4Addr::UNSPECIFIED, false, certificates, behaviour)
+        Subscriber::listen(Ipv4Addr::UNSPECIFIED, false, certificates, behavior)
     }
 
     fn listen(
         at: Ipv4Addr,
         is_noting: bool,
         certificates: impl Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync + 'static,
-        behaviour: impl Behaviour,
+        behavior: impl Behavior,
     ) -> Subscriber {
         let listener = TcpListener::bind((at, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
             received: Mutex::default(),
-            behaviour: Mutex::new(Arc::new(behaviour)),
+            behavior: Mutex::new(Arc::new(behavior)),
             certificates: Box::new(certificates),
             is_noting,
             connections: AtomicUsize::new(0),
@@ -204,9 +204,9 @@ impl Subscriber {
         format!("https://{host}:{}{path}", self.port())
     }
 
-    /// Answers with `behaviour` from now on.
-    pub(crate) fn behave(&self, behaviour: impl Behaviour) {
-        *self.shared.behaviour.lock().unwrap() = Arc::new(behaviour);
+    /// Answers with `behavior` from now on.
+    pub(crate) fn behave(&self, behavior: impl Behavior) {
+        *self.shared.behavior.lock().unwrap() = Arc::new(behavior);
     }
 
     /// Limits all connections together to this many bytes per second.
@@ -309,8 +309,8 @@ impl Shared {
             if self.is_noting {
                 self.received.lock().unwrap().push(request.clone());
             }
-            let behaviour = Arc::clone(&self.behaviour.lock().unwrap());
-            let reply = behaviour(&request);
+            let behavior = Arc::clone(&self.behavior.lock().unwrap());
+            let reply = behavior(&request);
             let goes_on = matches!(reply, Reply::Answer(..));
             let stream = &mut stream.get_mut().stream;
             if self.reply(reply, stream).is_err() || !goes_on {

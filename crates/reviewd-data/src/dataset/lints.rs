@@ -207,7 +207,7 @@ fn no_taxonomy(lints: &Lints, dataset: &Dataset) -> Option<String> {
     }
     let trade = trades::of_type(&dataset.business.kind);
     Some(format!(
-        "is missing: the aspects are those of the starter list \"{trade}\", and no person or service is recognised"
+        "is missing: the aspects are those of the starter list \"{trade}\", and no person or service is recognized"
     ))
 }
 
@@ -315,7 +315,7 @@ fn no_low_rating(_: &Lints, dataset: &Dataset) -> Option<String> {
 
 fn ambiguous_name(lints: &Lints, _: &Dataset) -> Option<String> {
     let names = first_few(&lints.ambiguous_names)?;
-    let message = "a name that matches two people is not recognised";
+    let message = "a name that matches two people is not recognized";
     Some(format!("{message}: {names}"))
 }
 

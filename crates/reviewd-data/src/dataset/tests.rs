@@ -170,7 +170,7 @@ fn each_warning_has_its_own_words() {
     (bare.taxonomy, bare.editorial) = (None, None);
     assert_eq!(
         warnings(bare),
-        "no_taxonomy taxonomy.json: is missing: the aspects are those of the starter list \"legal\", and no person or service is recognised
+        "no_taxonomy taxonomy.json: is missing: the aspects are those of the starter list \"legal\", and no person or service is recognized
 no_disclaimer reviews.json: disclaimer: is null: many bars require a statement that past results guarantee nothing
 no_reviews reviews.json: reviews: has no verified review: nothing is published"
     );
@@ -179,7 +179,7 @@ no_reviews reviews.json: reviews: has no verified review: nothing is published"
     both.taxonomy = Some(TAXONOMY_TEXT.replace(r#"["Annie"]}"#, two).into());
     assert_eq!(
         warnings(both),
-        "ambiguous_name taxonomy.json: technicians: a name that matches two people is not recognised: \"annie\" matches Ann Lee and Ann Roe"
+        "ambiguous_name taxonomy.json: technicians: a name that matches two people is not recognized: \"annie\" matches Ann Lee and Ann Roe"
     );
 }
 

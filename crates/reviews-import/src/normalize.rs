@@ -112,7 +112,7 @@ pub(super) struct Candidate {
 }
 
 /// Checks and cleans the values of one record. The error names everything that is wrong with it.
-pub(super) fn normalise(
+pub(super) fn normalize(
     record: &Record,
     source: &ImportSource<'_>,
 ) -> Result<Candidate, RecordError> {

@@ -15,7 +15,7 @@ use crate::support::{wait_until, wait_within};
 const LONG: Duration = Duration::from_secs(120);
 
 /// Asserts that something took at most `max_s` seconds longer than `alone`. Only if `REVIEWD_HUB_GOALS` is set, as by
-/// `.ci/long.d/53-hub-neighbours.sh`: beside other tests it depends on their load.
+/// `.ci/long.d/53-hub-neighbors.sh`: beside other tests it depends on their load.
 fn assert_goal(what: &str, elapsed: Duration, alone: Duration, max_s: u64) {
     if std::env::var_os("REVIEWD_HUB_GOALS").is_some() {
         let later = elapsed.saturating_sub(alone);

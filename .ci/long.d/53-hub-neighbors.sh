@@ -8,5 +8,5 @@ source "$(dirname "$0")/../step.sh"
 ulimit -n 32768 2>/dev/null || ulimit -n "$(ulimit -Hn)"
 export REVIEWD_HUB_GOALS=yes
 REVIEWD_HUB_NEWCOMERS=${HUB_NEWCOMERS:-1500} \
-    cargo test --quiet --locked --test it hub::neighbours::new_content -- --nocapture
-cargo test --quiet --locked --test it hub::neighbours::beside_a_thousand -- --nocapture
+    cargo test --quiet --locked --test it hub::neighbors::new_content -- --nocapture
+cargo test --quiet --locked --test it hub::neighbors::beside_a_thousand -- --nocapture
