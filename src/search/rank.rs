@@ -48,8 +48,8 @@ const NEGATIONS: &str = " never nobody nothing none not no without nie niemals n
 nada sin jamais personne rien sans ";
 
 /// Folded words that judge without saying what; they count half, and ask for few stars.
-const BAD: &str = " bad badly worst worse terrible awful horrible poor poorly problem problems issue issues negative problem \
-probleme schlecht schlechte schlechter schlimm problema problemas malo mala mal peor probleme problemes mauvais mauvaise \
+const BAD: &str = " bad badly worst worse terrible awful horrible poor poorly problem problems issue issues negative \
+schlecht schlechte schlechter schlimm problema problemas malo mala mal peor probleme problemes mauvais mauvaise \
 pire ";
 
 /// Folded words that judge without saying what; they count half, and ask for many stars.
@@ -415,4 +415,19 @@ fn score_negation(index: &Index, text: &str, scores: &mut Scores, scratch: &mut 
     index.words.each_row(text, list);
     scratch.work().spend(scores.listed() * ROW * 2);
     scores.end_list_of_bonus(WEIGHT_MAX, |row| index.words.length(row));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::fold::fold;
+
+    #[test]
+    fn each_word_of_a_list_is_folded_like_those_of_a_search() {
+        for list in [ASKING, NEGATIONS, BAD, GOOD, COMPLAINING] {
+            for word in list.split_whitespace() {
+                assert_eq!(fold(word), word);
+            }
+        }
+    }
 }

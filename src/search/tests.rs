@@ -329,3 +329,40 @@ fn complaints_prefer_few_stars_and_negations_only_help() {
     assert_eq!(ranked(&index, "words=called+complaints").0, [1, 0]);
     assert_eq!(ranked(&index, "words=best+called").0, [0, 1]);
 }
+
+#[test]
+fn only_function_words_of_a_language_tell_nothing() {
+    let texts = [
+        "Great place",
+        "The spa was great",
+        "My lawyer",
+        "This lawyer is careful",
+    ];
+    let index = Index::build(&reviews(texts), &Taxonomy::default(), &options(1));
+    // "spa" is the code of Spanish, and "careful" has a stem of another meaning.
+    for (words, best) in [("great+spa", 1), ("careful+lawyer", 3)] {
+        let query = format!("words={words}");
+        assert_eq!(ranked(&index, &query).0[0], best, "{words}");
+    }
+}
+
+#[test]
+fn function_words_are_known_by_their_folded_form() {
+    let texts = [
+        "Mas y mas, por que no",
+        "Le plus cher de tous, deja vu",
+        "Das ist fur mich",
+        "La comida cara",
+        "Un avocat cher",
+        "Ein guter Anwalt",
+    ];
+    let index = Index::build(&reviews(texts), &Taxonomy::default(), &options(1));
+    for (words, found) in [
+        ("la comida más cara", 3),
+        ("déjà un avocat", 4),
+        ("ein anwalt für mich", 5),
+    ] {
+        let query = format!("words={}", words.replace(' ', "+"));
+        assert_eq!(ranked(&index, &query).0, [found], "{words}");
+    }
+}

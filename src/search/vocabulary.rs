@@ -29,7 +29,8 @@ struct Vocabulary {
     subjects: usize,
     by_stem: [HashMap<String, Vec<SubjectNumber>>; LANGUAGES.len()],
     phrases: Vec<SubjectPhrase>,
-    function_words: HashMap<&'static str, FunctionWord>,
+    /// By their folded forms.
+    function_words: HashMap<String, FunctionWord>,
 }
 
 /// Two words that are of a subject together.
@@ -89,9 +90,14 @@ impl Vocabulary {
 
     /// Adds the function words of all languages, once the subjects are known.
     fn add_function_words(&mut self) {
-        for (line, words) in text::LANGUAGES.lines().enumerate() {
-            for word in words.split(' ') {
-                let has_subject = !self.subjects_of(word).is_empty();
+        for (line, list) in text::LANGUAGES.lines().enumerate() {
+            let mut words = list.split(' ').skip(1);
+            // Lists of other words have no code, and words of any language.
+            if words.next() == Some("-") {
+                continue;
+            }
+            for word in words.map(fold) {
+                let has_subject = !self.subjects_of(&word).is_empty();
                 let known = self.function_words.entry(word).or_default();
                 known.languages |= 1 << line;
                 known.has_subject = has_subject;

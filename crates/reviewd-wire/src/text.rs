@@ -4,7 +4,8 @@
 pub const QUOTED_BYTES_MAX: usize = 64;
 
 /// Function words of languages: a line has an ISO 639-3 code, its BCP 47 code, and articles, pronouns, auxiliaries and
-/// similar words in lower case; the last two lines have determiners and homonyms.
+/// similar words in lower case, with accents. The last two lines have determiners and homonyms of several languages, and `-`
+/// as their code.
 pub const LANGUAGES: &str = include_str!("languages.txt");
 
 /// Returns at most the first `bytes_max` bytes of `text`, never a part of a character.

@@ -387,17 +387,29 @@ fn words_of(text: &str) -> Vec<String> {
     words
 }
 
+/// The folded function words of each language of the file.
+static FUNCTION_WORDS: LazyLock<Vec<HashSet<String>>> = LazyLock::new(|| {
+    let lists = LANGUAGES.lines().map(|line| line.splitn(3, ' '));
+    let lists = lists.filter_map(|mut parts| {
+        let code = parts.next()?;
+        let is_language = code != "determiner" && code != "homonym";
+        parts.nth(1).filter(|_| is_language)
+    });
+    lists
+        .map(|words| words.split(' ').map(fold).collect())
+        .collect()
+});
+
 /// Returns each word of the terms once, without function words and words that ask unless there are no others; and
 /// whether it is a word, or a term without any.
 fn words_to_rank(terms: &[String]) -> Vec<(String, bool)> {
-    let is_common = |line: &str, term: &String| line.split(' ').any(|word| word == term);
     let mut most = 0;
-    let mut language = LANGUAGES.lines().next().expect("a language");
-    for line in LANGUAGES.lines() {
-        let count = terms.iter().filter(|term| is_common(line, term)).count();
+    let mut common = &FUNCTION_WORDS[0];
+    for words in FUNCTION_WORDS.iter() {
+        let count = terms.iter().filter(|term| words.contains(*term)).count();
         if count > most {
             most = count;
-            language = line;
+            common = words;
         }
     }
     let mut ranking: Vec<(String, bool)> = Vec::new();
@@ -422,7 +434,7 @@ fn words_to_rank(terms: &[String]) -> Vec<(String, bool)> {
         .iter()
         .copied()
         .filter(|term| *term != ASKING)
-        .filter(|term| !is_common(language, term) || !subjects_of(term).is_empty())
+        .filter(|term| !common.contains(*term) || !subjects_of(term).is_empty())
         .collect();
     let told = if told.is_empty() && ranking.is_empty() {
         terms.iter().collect()
