@@ -36,7 +36,7 @@
 //!
 //! **`GET /reviews.json`**. `server::listener` accepts the connection, `server::connections` admits it, and
 //! `server::connection` serves it on a worker thread; `deadline` enforces the timeouts. hyper parses the request and calls
-//! `server::service`, which calls `http::respond`. There `http::head` borrows a `RequestHead`, `router` finds the route, and
+//! `server::service`, which calls `http::respond`. There `http::head` makes a `RequestHead`, `router` finds the route, and
 //! `http::endpoint` takes the document from `http::served_state` in the coding that the client prefers (`wire::negotiate`)
 //! and evaluates the conditions (`wire::conditional`). `http::reply` renders the response with its `http::date`, and hyper
 //! sends it.

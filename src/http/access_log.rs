@@ -41,7 +41,7 @@ pub(super) struct LogEntry {
 
 impl LogEntry {
     /// Creates the entry of a request; the fields of the response are set later.
-    pub(super) fn begin(head: &RequestHead<'_>, client: IpAddr) -> LogEntry {
+    pub(super) fn begin(head: &RequestHead, client: IpAddr) -> LogEntry {
         let mut traces = head.lines_from_last("traceparent");
         // More than one is invalid (Trace Context §3.2.2.5).
         let trace = match (traces.next(), traces.next()) {
@@ -51,9 +51,9 @@ impl LogEntry {
         LogEntry {
             client,
             // A method is an ASCII token (RFC 9110 §5.6.2), so it is cut between characters.
-            method: ArrayString::from(truncate(head.method.as_str(), METHOD_BYTES_MAX))
+            method: ArrayString::from(truncate(head.method().as_str(), METHOD_BYTES_MAX))
                 .unwrap_or_default(),
-            path: truncate(head.path, PATH_BYTES_MAX).to_owned(),
+            path: truncate(head.path(), PATH_BYTES_MAX).to_owned(),
             status: 0,
             bytes: 0,
             elapsed: Duration::ZERO,
@@ -95,42 +95,37 @@ impl LogEntry {
 
 #[cfg(test)]
 mod tests {
-    use hyper::Method;
-    use hyper::header::{HeaderMap, HeaderValue};
+    use hyper::Request;
 
-    use super::super::head::tests::of_headers;
+    use super::super::head::tests::of_parts;
     use super::*;
 
-    fn entry(path: &str, traces: &[&'static str]) -> LogEntry {
-        let mut headers = HeaderMap::new();
+    fn entry(method: &str, path: &str, traces: &[&str]) -> LogEntry {
+        let mut request = Request::builder().method(method).uri(path);
         for value in traces {
-            headers.append("traceparent", HeaderValue::from_static(value));
+            request = request.header("traceparent", *value);
         }
-        let mut head = of_headers(&headers);
-        head.path = path;
-        LogEntry::begin(&head, IpAddr::from([127, 0, 0, 1]))
+        let (parts, ()) = request.body(()).expect("a valid head").into_parts();
+        LogEntry::begin(&of_parts(parts), IpAddr::from([127, 0, 0, 1]))
     }
 
     #[test]
     fn long_paths_and_methods_are_cut() {
         let long = format!("/{}", "a".repeat(300));
-        assert_eq!(entry(&long, &[]).path.len(), PATH_BYTES_MAX);
-        let headers = HeaderMap::new();
-        for (length, kept) in [(7, 7), (16, 16), (17, 16), (8_000, 16)] {
-            let method = Method::from_bytes("M".repeat(length).as_bytes()).expect("a token");
-            let mut head = of_headers(&headers);
-            head.method = &method;
-            let entry = LogEntry::begin(&head, head.peer);
-            assert_eq!(entry.method.as_str(), "M".repeat(kept));
+        assert_eq!(entry("GET", &long, &[]).path.len(), PATH_BYTES_MAX);
+        for (length, logged) in [(7, 7), (16, 16), (17, 16), (8_000, 16)] {
+            let entry = entry(&"M".repeat(length), "/", &[]);
+            assert_eq!(entry.method.as_str(), "M".repeat(logged));
         }
     }
 
     #[test]
     fn repeated_or_invalid_traceparents_are_ignored() {
         let good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-        let trace = |traces: &[&'static str]| entry("/", traces).trace;
-        assert_eq!(trace(&[good]).expect("a trace").as_str(), good);
-        assert!(trace(&[good, good]).is_none());
-        assert!(trace(&["x"]).is_none());
+        let logged = entry("GET", "/", &[good]).trace;
+        assert_eq!(logged.expect("a trace").as_str(), good);
+        for ignored in [&[good, good][..], &["x"]] {
+            assert!(entry("GET", "/", ignored).trace.is_none(), "{ignored:?}");
+        }
     }
 }

@@ -44,7 +44,7 @@ impl Proxies {
     }
 
     /// Returns the account that the bytes of a request count for.
-    pub(crate) fn account_of(&self, peer: &Peer, head: &RequestHead<'_>) -> Account {
+    pub(crate) fn account_of(&self, peer: &Peer, head: &RequestHead) -> Account {
         if !self.contain(peer.address) {
             return peer.account.clone();
         }
@@ -58,7 +58,7 @@ impl Proxies {
     /// X-Forwarded-For that is not a trusted proxy. IPv4-mapped IPv6 addresses are returned as IPv4.
     ///
     /// If the hop in front of a proxy is missing or cannot be parsed, the proxy itself is the client.
-    pub(crate) fn client_of(&self, head: &RequestHead<'_>) -> IpAddr {
+    pub(crate) fn client_of(&self, head: &RequestHead) -> IpAddr {
         let mut client = head.peer.to_canonical();
         if !self.contain(client) {
             return client;
@@ -94,7 +94,7 @@ mod tests {
         for line in lines {
             headers.append("x-forwarded-for", HeaderValue::from_static(line));
         }
-        let mut head = of_headers(&headers);
+        let mut head = of_headers(headers);
         head.peer = peer.parse().expect(peer);
         proxies.client_of(&head).to_string()
     }

@@ -1,12 +1,12 @@
-//! The parts of a request's head that decide about the response, borrowed from hyper's types.
+//! The head of a request: hyper's parts, and what one pass over its header fields tells.
 
 #![warn(clippy::indexing_slicing)]
 
 use std::net::IpAddr;
 
-use hyper::Method;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
+use hyper::{Method, Version};
 
 use super::host::{self, HostError, OwnAuthority};
 use super::reply::MCP_SESSION;
@@ -16,24 +16,13 @@ use crate::mcp;
 /// Memory of a header field in bytes, without its name and value. Measured with 6,400 requests of 43 fields each.
 const FIELD_BYTES: usize = 384;
 
-/// The head of a request.
-#[derive(Clone, Copy)]
-pub(crate) struct RequestHead<'r> {
-    pub(crate) method: &'r Method,
-    /// The path of the target, still percent-encoded.
-    pub(crate) path: &'r str,
-    /// The host of an absolute target, with its port.
-    authority: Option<&'r str>,
-    /// The query of the target, still percent-encoded; empty if there is none.
-    pub(crate) query: &'r str,
-    /// Length of the whole target in bytes.
-    pub(crate) target_bytes: usize,
+/// The head of a request, which owns its header fields: the response reuses their map.
+pub(crate) struct RequestHead {
+    parts: Parts,
     /// Whether Host and the authority of the target are valid.
     pub(crate) host: Result<(), HostError>,
-    pub(crate) field_count: usize,
     /// The address of the connection's peer, which may be a proxy.
     pub(crate) peer: IpAddr,
-    headers: &'r HeaderMap,
     /// The present [`HeadField`]s, as bits: one pass over all header fields is cheaper than a lookup for each [`HeadField`].
     present: u8,
 }
@@ -51,28 +40,48 @@ pub(crate) enum HeadField {
     RequestMethod = 6,
 }
 
-impl<'r> RequestHead<'r> {
-    /// Borrows the head of a request that hyper has read from `peer`.
-    pub(crate) fn of_parts(own: &OwnAuthority, parts: &'r Parts, peer: IpAddr) -> RequestHead<'r> {
-        let Parts {
-            method,
-            uri,
-            version,
-            headers,
-            ..
-        } = parts;
+impl RequestHead {
+    /// Takes the head of a request that hyper has read from `peer`; `own` is the authority of the public address.
+    pub(crate) fn of_parts(own: &OwnAuthority, parts: Parts, peer: IpAddr) -> RequestHead {
         RequestHead {
-            method,
-            path: uri.path(),
-            authority: uri.authority().map(|authority| authority.as_str()),
-            query: uri.query().unwrap_or(""),
-            target_bytes: router::target_length(uri),
-            host: host::check(*version, uri, headers, own),
-            field_count: headers.len(),
+            host: host::check(parts.version, &parts.uri, &parts.headers, own),
             peer,
-            headers,
-            present: present(headers),
+            present: present(&parts.headers),
+            parts,
         }
+    }
+
+    pub(crate) fn method(&self) -> &Method {
+        &self.parts.method
+    }
+
+    pub(crate) fn version(&self) -> Version {
+        self.parts.version
+    }
+
+    /// Returns the path of the target, still percent-encoded.
+    pub(crate) fn path(&self) -> &str {
+        self.parts.uri.path()
+    }
+
+    /// Returns the query of the target, still percent-encoded; empty if there is none.
+    pub(crate) fn query(&self) -> &str {
+        self.parts.uri.query().unwrap_or("")
+    }
+
+    /// Returns the length of the whole target in bytes.
+    pub(crate) fn target_bytes(&self) -> usize {
+        router::target_length(&self.parts.uri)
+    }
+
+    /// Returns the number of header fields; each line of a repeated field counts.
+    pub(crate) fn field_count(&self) -> usize {
+        self.parts.headers.len()
+    }
+
+    /// Returns the map of the header fields, whose capacity a response reuses.
+    pub(crate) fn into_headers(self) -> HeaderMap {
+        self.parts.headers
     }
 
     /// Tells whether `field` is present at least once.
@@ -91,29 +100,29 @@ impl<'r> RequestHead<'r> {
 
     /// Tells whether this is a CORS preflight request (Fetch §3.3.2).
     pub(crate) fn is_preflight(&self) -> bool {
-        *self.method == Method::OPTIONS
+        self.parts.method == Method::OPTIONS
             && self.has(HeadField::RequestMethod)
-            && self.headers.contains_key(ORIGIN)
+            && self.parts.headers.contains_key(ORIGIN)
     }
 
     /// Returns the values of `field`, in the order received.
-    pub(crate) fn values(&self, field: HeadField) -> impl Iterator<Item = &'r [u8]> + use<'r> {
+    pub(crate) fn values(&self, field: HeadField) -> impl Iterator<Item = &[u8]> {
         let mut all = None;
         if self.has(field) {
-            all = Some(self.headers.get_all(name(field)));
+            all = Some(self.parts.headers.get_all(name(field)));
         }
         all.into_iter().flatten().map(HeaderValue::as_bytes)
     }
 
     /// Returns the values of the fields with this `name` (in lower case), the last first.
-    pub(crate) fn lines_from_last(&self, name: &'static str) -> impl Iterator<Item = &'r [u8]> {
-        let lines = self.headers.get_all(name).iter();
+    pub(crate) fn lines_from_last(&self, name: &'static str) -> impl Iterator<Item = &[u8]> {
+        let lines = self.parts.headers.get_all(name).iter();
         lines.rev().map(HeaderValue::as_bytes)
     }
 
     /// Tells whether the body has a content coding; the service supports none.
     pub(crate) fn is_body_encoded(&self) -> bool {
-        let lines = self.headers.get_all(header::CONTENT_ENCODING).iter();
+        let lines = self.parts.headers.get_all(header::CONTENT_ENCODING).iter();
         let mut codings = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
         codings.any(|coding| {
             let coding = coding.trim_ascii();
@@ -122,18 +131,18 @@ impl<'r> RequestHead<'r> {
     }
 
     /// Returns a field that should occur once.
-    pub(crate) fn single(&self, name: HeaderName) -> mcp::SingleField<'r> {
-        let lines = self.headers.get_all(name).iter();
+    pub(crate) fn single(&self, name: HeaderName) -> mcp::SingleField<'_> {
+        let lines = self.parts.headers.get_all(name).iter();
         mcp::SingleField::of(lines.map(HeaderValue::as_bytes))
     }
 
     /// Returns the parts that the Model Context Protocol reads.
-    pub(crate) fn for_mcp(&self) -> mcp::Head<'r> {
-        let accepted = self.headers.get_all(header::ACCEPT).iter();
+    pub(crate) fn for_mcp(&self) -> mcp::Head<'_> {
+        let accepted = self.parts.headers.get_all(header::ACCEPT).iter();
         mcp::Head {
-            method: self.method.as_str().as_bytes(),
-            host: match self.authority {
-                Some(authority) => mcp::SingleField::One(authority.as_bytes()),
+            method: self.parts.method.as_str().as_bytes(),
+            host: match self.parts.uri.authority() {
+                Some(authority) => mcp::SingleField::One(authority.as_str().as_bytes()),
                 None => self.single(header::HOST),
             },
             origin: self.single(ORIGIN),
@@ -148,9 +157,11 @@ impl<'r> RequestHead<'r> {
 
     /// Returns the approximate memory of the head in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let fields = self.headers.iter();
-        let fields = fields.map(|(name, value)| name.as_str().len() + value.len() + FIELD_BYTES);
-        fields.sum::<usize>() + self.target_bytes
+        let mut bytes = self.target_bytes();
+        for (name, value) in &self.parts.headers {
+            bytes += name.as_str().len() + value.len() + FIELD_BYTES;
+        }
+        bytes
     }
 
     /// Tells whether Transfer-Encoding is supported: absent, or exactly one `chunked`.
@@ -200,21 +211,24 @@ fn name(field: HeadField) -> HeaderName {
 pub(super) mod tests {
     use std::net::Ipv4Addr;
 
+    use hyper::Request;
+
     use super::*;
 
-    /// Returns the head of a GET for `/` with only these fields.
-    pub(in crate::http) fn of_headers(headers: &HeaderMap) -> RequestHead<'_> {
+    /// Returns the head of a request for `/` with only these fields.
+    pub(in crate::http) fn of_headers(headers: HeaderMap) -> RequestHead {
+        let (mut parts, ()) = Request::new(()).into_parts();
+        parts.headers = headers;
+        of_parts(parts)
+    }
+
+    /// Returns the head of a request from this machine whose host is not checked.
+    pub(in crate::http) fn of_parts(parts: Parts) -> RequestHead {
         RequestHead {
-            method: &Method::GET,
-            path: "/",
-            authority: None,
-            query: "",
-            target_bytes: 1,
             host: Ok(()),
-            field_count: headers.len(),
             peer: Ipv4Addr::LOCALHOST.into(),
-            headers,
-            present: present(headers),
+            present: present(&parts.headers),
+            parts,
         }
     }
 }

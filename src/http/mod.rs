@@ -1,6 +1,6 @@
 //! The HTTP interface: turns requests into responses.
 //!
-//! [`handle`] takes a request from hyper, borrows its `RequestHead`, and builds the response from a [`ServedState`]: one
+//! [`handle`] takes a request from hyper, makes it a `RequestHead`, and builds the response from a [`ServedState`]: one
 //! snapshot and the parts of responses that were prepared when it was loaded. A request uses the state that is current
 //! when it begins until its end, so a response never mixes two datasets.
 //!

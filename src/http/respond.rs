@@ -1,6 +1,6 @@
 //! Handles requests: the only code path from the head of a request to its response.
 //!
-//! hyper's head becomes a [`RequestHead`], [`find_route`] finds its route, and an [`Exchange`] chooses the [`Reply`]
+//! hyper's parts become a [`RequestHead`], [`find_route`] finds its route, and an [`Exchange`] chooses the [`Reply`]
 //! and records it in the metrics and the access log.
 
 use std::net::IpAddr;
@@ -44,22 +44,22 @@ fn find_route<'p>(path: &'p Result<Option<Path<'_>>, TargetError>) -> FoundRoute
 }
 
 /// Returns the rate limit that is checked before anything else, if any.
-fn scope_of(head: &RequestHead<'_>, found: &FoundRoute<'_>) -> Option<RateLimitScope> {
+fn scope_of(head: &RequestHead, found: &FoundRoute<'_>) -> Option<RateLimitScope> {
     match found {
         // Browsers send preflights unasked, and the request that follows is counted.
         _ if head.is_preflight() => None,
         // Counted by `respond_to_body`; on /mcp after the check of the origin.
-        Ok(Some(matched)) if matched.action(head.method) == Action::Write => None,
+        Ok(Some(matched)) if matched.action(head.method()) == Action::Write => None,
         Ok(Some(matched)) => matched.row.scope,
         _ => Some(RateLimitScope::Reads),
     }
 }
 
 /// Checks the parts of a head that need no route, in the order documented in `mod.rs`.
-fn check_head(app: &AppState, head: &RequestHead<'_>) -> Result<(), HttpError> {
-    if head.field_count > app.limits.header_fields {
+fn check_head(app: &AppState, head: &RequestHead) -> Result<(), HttpError> {
+    if head.field_count() > app.limits.header_fields {
         return Err(HttpError::Fields {
-            count: head.field_count,
+            count: head.field_count(),
             count_max: app.limits.header_fields,
         });
     }
@@ -67,7 +67,7 @@ fn check_head(app: &AppState, head: &RequestHead<'_>) -> Result<(), HttpError> {
     if !head.is_transfer_encoding_known() {
         return Err(HttpError::TransferEncoding);
     }
-    if *head.method == Method::CONNECT {
+    if *head.method() == Method::CONNECT {
         return Err(HttpError::Connect);
     }
     Ok(())
@@ -86,7 +86,7 @@ impl Exchange {
     /// Starts the exchange of a request whose head was complete at `began`.
     fn begin(
         app: &AppState,
-        head: &RequestHead<'_>,
+        head: &RequestHead,
         found: &FoundRoute<'_>,
         began: Instant,
     ) -> Exchange {
@@ -108,7 +108,7 @@ impl Exchange {
         &mut self,
         app: &AppState,
         served: &'s ServedState,
-        head: &RequestHead<'_>,
+        head: &RequestHead,
         found: FoundRoute<'_>,
         scope: Option<RateLimitScope>,
     ) -> Result<Reply<'s>, &'static RouteRow> {
@@ -123,7 +123,7 @@ impl Exchange {
                     preflight: false,
                 });
             }
-            Ok(Some(matched)) => match matched.action(head.method) {
+            Ok(Some(matched)) => match matched.action(head.method()) {
                 Action::Write => return Err(matched.row),
                 Action::Options => {
                     return Ok(Reply::Options {
@@ -145,7 +145,7 @@ impl Exchange {
                 let status = error.status().as_u16();
                 let pages = &served.pages;
                 let accepted = head.lines_from_last("accept-language");
-                let language = pages.language(head.query.as_bytes(), accepted);
+                let language = pages.language(head.query().as_bytes(), accepted);
                 let page = pages.error(language, status, heading, &error.to_string());
                 Reply::RefuseByPage(error, page.into(), BrowserPolicy::Page)
             }
@@ -157,7 +157,7 @@ impl Exchange {
     fn count(
         &mut self,
         app: &AppState,
-        head: &RequestHead<'_>,
+        head: &RequestHead,
         scope: RateLimitScope,
     ) -> Option<HttpError> {
         self.quota = app.take(scope, self.began, || match &self.log_entry {
@@ -205,9 +205,7 @@ pub async fn handle(
             let respond = async move {
                 let response = match responded {
                     Ok(response) => response,
-                    Err((parts, row, exchange)) => {
-                        respond_to_body(app, parts, &mut body, peer, row, exchange).await
-                    }
+                    Err(unanswered) => respond_to_body(app, unanswered, &mut body, peer).await,
                 };
                 if is_discarded {
                     body::discard(body).await;
@@ -234,7 +232,14 @@ pub fn respond(
     respond_to(app, parts, has_body, peer, clock::instant()).ok()
 }
 
-/// Answers from the head alone; fails with the input of `respond_to_body` if the body is needed.
+/// A request whose body is needed.
+struct Unanswered {
+    head: RequestHead,
+    row: &'static RouteRow,
+    exchange: Exchange,
+}
+
+/// Answers from the head alone; fails with the request if its body is needed.
 #[allow(
     clippy::result_large_err,
     reason = "only the few requests that need their body return the error"
@@ -245,11 +250,11 @@ fn respond_to(
     has_body: bool,
     peer: &Peer,
     began: Instant,
-) -> Result<Response<Body>, (Parts, &'static RouteRow, Exchange)> {
+) -> Result<Response<Body>, Unanswered> {
     let served = app.served.load();
-    let head = RequestHead::of_parts(&app.own_authority, &parts, peer.address);
+    let head = RequestHead::of_parts(&app.own_authority, parts, peer.address);
     let bytes_max = app.limits.target_bytes;
-    let path = router::parse_target(head.method, head.path, head.target_bytes, bytes_max);
+    let path = router::parse_target(head.method(), head.path(), head.target_bytes(), bytes_max);
     let found = find_route(&path);
     let scope = scope_of(&head, &found);
     let found = check_head(app, &head).and(found);
@@ -260,12 +265,16 @@ fn respond_to(
     match reply {
         Ok(reply) => {
             let (reply, share) = admit(app, reply, &head, peer);
-            let mut response = encode(app, parts, reply, unread);
+            let mut response = encode(app, head, reply, unread);
             response.body_mut().keep(share);
             exchange.end(app, &mut response);
             Ok(response)
         }
-        Err(row) => Err((parts, row, exchange)),
+        Err(row) => Err(Unanswered {
+            head,
+            row,
+            exchange,
+        }),
     }
 }
 
@@ -273,11 +282,11 @@ fn respond_to(
 fn admit<'s>(
     app: &AppState,
     reply: Reply<'s>,
-    head: &RequestHead<'_>,
+    head: &RequestHead,
     peer: &Peer,
 ) -> (Reply<'s>, Option<Share>) {
     let bytes = reply.made_bytes();
-    if bytes < SMALL_BODY_BYTES || *head.method == Method::HEAD {
+    if bytes < SMALL_BODY_BYTES || *head.method() == Method::HEAD {
         return (reply, None);
     }
     match app.proxies.account_of(peer, head).take(bytes) {
@@ -287,19 +296,21 @@ fn admit<'s>(
 }
 
 /// Encodes `reply` for hyper, reusing the header map of the request; `unread` if its body was not read.
-fn encode(app: &AppState, parts: Parts, reply: Reply<'_>, unread: bool) -> Response<Body> {
+fn encode(app: &AppState, head: RequestHead, reply: Reply<'_>, unread: bool) -> Response<Body> {
     // On HTTP/1.1 an unread body would be parsed as the next request, or stall hyper.
     let close = unread
         || matches!(
             &reply,
             Reply::Refuse(error) | Reply::RefuseByPage(error, ..) if error.ends_connection()
         );
-    let mut response = reply::render(reply, parts.headers, &app.cache_control);
-    if parts.method == Method::HEAD {
+    let is_head = *head.method() == Method::HEAD;
+    let is_http1 = head.version() < Version::HTTP_2;
+    let mut response = reply::render(reply, head.into_headers(), &app.cache_control);
+    if is_head {
         let body = std::mem::take(response.body_mut());
         *response.body_mut() = body.into_head();
     }
-    if close && parts.version < Version::HTTP_2 {
+    if close && is_http1 {
         reply::close(&mut response);
     }
     response
@@ -309,17 +320,19 @@ fn encode(app: &AppState, parts: Parts, reply: Reply<'_>, unread: bool) -> Respo
 /// heads.
 async fn respond_to_body(
     app: &AppState,
-    parts: Parts,
+    unanswered: Unanswered,
     body: &mut Incoming,
     peer: &Peer,
-    row: &'static RouteRow,
-    mut exchange: Exchange,
 ) -> Response<Body> {
-    let is_http1 = parts.version < Version::HTTP_2;
+    let Unanswered {
+        head,
+        row,
+        mut exchange,
+    } = unanswered;
+    let is_http1 = head.version() < Version::HTTP_2;
     // Parsers disagree on chunked bodies (RFC 9112 §7.1), so the connection is closed after one.
-    let chunked = parts.headers.contains_key(header::TRANSFER_ENCODING);
+    let chunked = head.has(HeadField::TransferEncoding);
     let has_body = !body.is_end_stream();
-    let head = RequestHead::of_parts(&app.own_authority, &parts, peer.address);
     let account = app.proxies.account_of(peer, &head);
     let scope = row.scope.filter(|_| !head.is_preflight());
     let (mut response, is_read) = match row.route {
@@ -327,7 +340,7 @@ async fn respond_to_body(
             let exceeded = || scope.and_then(|scope| exchange.count(app, &head, scope));
             let (reply, is_read) = endpoint::mcp(app, &head, body, &account, exceeded).await;
             let (reply, share) = admit_mcp(reply, &account);
-            let mut response = reply::render_mcp(reply, parts.headers);
+            let mut response = reply::render_mcp(reply, head.into_headers());
             response.body_mut().keep(share);
             (response, is_read)
         }

@@ -107,7 +107,7 @@ impl ServedState {
 
     /// Returns the document with this index in [`DOCUMENTS`], in the coding that the client prefers of those that are
     /// ready; `None` if the document itself was not ready when this state was created.
-    pub(crate) fn document(&self, index: usize, head: &RequestHead<'_>) -> Option<Variant<'_>> {
+    pub(crate) fn document(&self, index: usize, head: &RequestHead) -> Option<Variant<'_>> {
         Some(self.documents[index].as_ref()?.select(head))
     }
 
@@ -230,7 +230,7 @@ impl StoredDocument {
     }
 
     /// Returns the document in the coding that the client prefers of those that are ready.
-    fn select(&self, head: &RequestHead<'_>) -> Variant<'_> {
+    fn select(&self, head: &RequestHead) -> Variant<'_> {
         let resource = &*self.resource;
         let coding = if head.has(HeadField::AcceptEncoding) {
             choose_coding(head.values(HeadField::AcceptEncoding), |coding| {
@@ -247,7 +247,7 @@ impl StoredDocument {
             representation: Representation {
                 etag: Cow::Borrowed(&variant.etag),
                 last_modified: self.last_modified.as_ref(),
-                is_immutable: self.version.as_deref() == Some(head.query),
+                is_immutable: self.version.as_deref() == Some(head.query()),
                 prepared: Some(&variant.fields),
                 // The prepared fields have the rest.
                 media_type: &self.media_type,

@@ -15,9 +15,9 @@ use crate::wire::json::{Object, push_strings, push_u64};
 
 /// Answers with the changes after the client's position. The entity-tag is that of the body, so a poll is answered 304
 /// until something has changed, whatever else of the dataset does.
-pub(super) fn changes<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
+pub(super) fn changes<'s>(served: &'s ServedState, head: &RequestHead) -> Reply<'s> {
     let snapshot = served.snapshot();
-    let query = match parse_changes(head.query.as_bytes(), snapshot.log()) {
+    let query = match parse_changes(head.query().as_bytes(), snapshot.log()) {
         Ok(query) => query,
         Err(issues) => return Reply::Refuse(HttpError::Issues(Bytes::from(issues.render()))),
     };

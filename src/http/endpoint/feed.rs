@@ -33,20 +33,20 @@ pub(super) fn feed<'s>(
     served: &'s ServedState,
     index: usize,
     format: FeedFormat,
-    head: &RequestHead<'_>,
+    head: &RequestHead,
 ) -> Reply<'s> {
-    if head.query.is_empty() {
+    if head.query().is_empty() {
         return head.serve_stored(served, index);
     }
     SCRATCH.with_borrow_mut(|(buffers, scratch)| {
-        let query = match parse_search(served, head.query, buffers) {
+        let query = match parse_search(served, head.query(), buffers) {
             Ok(query) => query,
             Err(error) => return Reply::Refuse(error),
         };
         if query.filter == Filter::default() {
             return head.serve_stored(served, index);
         }
-        let raw = head.query.as_bytes();
+        let raw = head.query().as_bytes();
         let (tag, last_modified) = served.search_validators(raw, query.filter.needs_insights());
         let representation = Representation {
             media_type: match format {
@@ -62,7 +62,7 @@ pub(super) fn feed<'s>(
             let page = rank::search(&snapshot.index, &newest, scratch);
             let rows = page.rows.iter();
             let reviews: Vec<Review> = rows.map(|row| snapshot.published_review(*row)).collect();
-            let body = render(snapshot, format, head.query, &reviews);
+            let body = render(snapshot, format, head.query(), &reviews);
             Reply::Serve(representation, Body::made(body))
         })
     })

@@ -40,7 +40,7 @@ pub(crate) fn read<'s>(
     app: &AppState,
     served: &'s ServedState,
     matched: &Matched<'_>,
-    head: &RequestHead<'_>,
+    head: &RequestHead,
 ) -> Reply<'s> {
     match matched.route {
         Route::Document(index) => document(served, index, head),
@@ -54,25 +54,25 @@ pub(crate) fn read<'s>(
         Route::SitemapPart(number) => page::sitemap_part(served, number, head),
         Route::Photo(digest) => photo::photo(app, served, digest, head),
         Route::Health => state::health(app),
-        Route::Ready => state::ready(app, served, head.query, false),
+        Route::Ready => state::ready(app, served, head.query(), false),
         // The router never returns `Action::Read` for these two.
         Route::Hub | Route::Mcp => Reply::Refuse(HttpError::Method(matched.row.methods)),
     }
 }
 
 /// Answers with the stored document of this index, or with what its row says about the query.
-fn document<'s>(served: &'s ServedState, index: usize, head: &RequestHead<'_>) -> Reply<'s> {
+fn document<'s>(served: &'s ServedState, index: usize, head: &RequestHead) -> Reply<'s> {
     match DOCUMENTS[index].by_query {
         ByQuery::Nothing | ByQuery::Version => head.serve_stored(served, index),
         ByQuery::Feed(format) => feed::feed(served, index, format, head),
-        ByQuery::Theme => head.serve_stored(served, page::badge(index, head.query)),
+        ByQuery::Theme => head.serve_stored(served, page::badge(index, head.query())),
         ByQuery::Page(page) => page::rendered(served, index, page, head),
     }
 }
 
 /// `/api/reviews/{id}`: the review's slice of the stored array; its entity-tag changes only when the review does. A
 /// browser is sent to the page of the review.
-fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead<'_>) -> Reply<'s> {
+fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead) -> Reply<'s> {
     let snapshot = served.snapshot();
     let Some(row) = snapshot.index.row_of_id(id) else {
         return Reply::Refuse(HttpError::UnknownReview);
@@ -90,7 +90,7 @@ fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead<'_>) -> Repl
     })
 }
 
-impl RequestHead<'_> {
+impl RequestHead {
     /// Answers with stored bytes, in the selected coding; costs reference counts, no allocation.
     fn serve_stored<'s>(&self, served: &'s ServedState, index: usize) -> Reply<'s> {
         let Some(variant) = served.document(index, self) else {

@@ -35,13 +35,13 @@ pub(super) fn badge(index: usize, query: &str) -> usize {
 }
 
 /// `/reviews/{id}`: rendered in the visitor's language, unless the client's copy is current.
-pub(super) fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead<'_>) -> Reply<'s> {
+pub(super) fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead) -> Reply<'s> {
     let Some(row) = served.snapshot().index.row_of_id(id) else {
         return Reply::Refuse(HttpError::UnknownReview);
     };
     let pages = &served.pages;
     let accepted = head.lines_from_last("accept-language");
-    let language = pages.language(head.query.as_bytes(), accepted);
+    let language = pages.language(head.query().as_bytes(), accepted);
     let tag = pages.tag(Rendered::Review, language.chosen, id.as_bytes());
     let representation = Representation {
         media_type: &MEDIA_TYPE,
@@ -61,7 +61,7 @@ pub(super) fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead<'
 pub(super) fn sitemap_part<'s>(
     served: &'s ServedState,
     number: &str,
-    head: &RequestHead<'_>,
+    head: &RequestHead,
 ) -> Reply<'s> {
     static XML: HeaderValue = HeaderValue::from_static("application/xml");
     let parts = served.pages.sitemap_parts();
@@ -85,7 +85,7 @@ pub(super) fn sitemap_part<'s>(
 }
 
 /// `/logo`: the owner's, if there is one.
-pub(super) fn logo<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
+pub(super) fn logo<'s>(served: &'s ServedState, head: &RequestHead) -> Reply<'s> {
     static SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
     static PNG: HeaderValue = HeaderValue::from_static("image/png");
     let Some(logo) = served.pages.logo() else {
@@ -95,7 +95,7 @@ pub(super) fn logo<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply
     let representation = Representation {
         media_type: if logo.is_picture { &PNG } else { &SVG },
         policy: Some(BrowserPolicy::Drawing),
-        is_immutable: served.pages.is_logo_version(head.query),
+        is_immutable: served.pages.is_logo_version(head.query()),
         ..made(served, &tag)
     };
     head.evaluate(served, representation, |representation| {
@@ -104,9 +104,9 @@ pub(super) fn logo<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply
 }
 
 /// `/widget.json`: what the custom element shows; searches only if the client's copy is not current.
-pub(super) fn widget_data<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
+pub(super) fn widget_data<'s>(served: &'s ServedState, head: &RequestHead) -> Reply<'s> {
     let pages = &served.pages;
-    let raw = head.query.as_bytes();
+    let raw = head.query().as_bytes();
     let language = pages.language(raw, head.lines_from_last("accept-language"));
     SCRATCH.with_borrow_mut(|(buffers, scratch)| {
         let query = match pages.parse_query(raw, language, buffers) {
@@ -144,12 +144,12 @@ pub(super) fn rendered<'s>(
     served: &'s ServedState,
     index: usize,
     page: QueryPage,
-    head: &RequestHead<'_>,
+    head: &RequestHead,
 ) -> Reply<'s> {
     let row = &DOCUMENTS[index];
     let policy = row.policy.unwrap_or(BrowserPolicy::Page);
     let pages = &served.pages;
-    let raw = head.query.as_bytes();
+    let raw = head.query().as_bytes();
     let language = pages.language(raw, head.lines_from_last("accept-language"));
     let is_default = !language.is_explicit && language.chosen == pages.default_language();
     if raw.is_empty() && is_default {

@@ -28,7 +28,7 @@ pub(super) fn photo<'s>(
     app: &AppState,
     served: &'s ServedState,
     digest: &str,
-    head: &RequestHead<'_>,
+    head: &RequestHead,
 ) -> Reply<'s> {
     static JPEG: HeaderValue = HeaderValue::from_static("image/jpeg");
     let directory = match &app.media {

@@ -20,7 +20,7 @@ use crate::mcp::{self, SingleField};
 /// Reads the form and submits it to the hub for the address `client`: 202 once the request is on disk.
 pub(crate) async fn hub(
     app: &AppState,
-    head: &RequestHead<'_>,
+    head: &RequestHead,
     body: &mut Incoming,
     account: &Account,
     client: IpAddr,
@@ -70,7 +70,7 @@ fn unread(refusal: RequestRefusal) -> (Response<Body>, bool) {
 /// batch, and other requests are served in between.
 pub(crate) async fn mcp(
     app: &AppState,
-    head: &RequestHead<'_>,
+    head: &RequestHead,
     body: &mut Incoming,
     account: &Account,
     mut exceeded: impl FnMut() -> Option<HttpError>,
@@ -80,7 +80,7 @@ pub(crate) async fn mcp(
         Ok(origin) => origin,
         Err(reply) => return (reply, false),
     };
-    let is_encoded = *head.method == Method::POST && head.is_body_encoded();
+    let is_encoded = *head.method() == Method::POST && head.is_body_encoded();
     let refused = match exceeded() {
         Some(_) => Some(mcp::McpReply::of_refusal(mcp::McpRefusal::TooMany)),
         None if is_encoded => Some(mcp::McpReply::of_refusal(mcp::McpRefusal::Coding)),
@@ -96,8 +96,8 @@ pub(crate) async fn mcp(
         app.limits.body_time,
         account,
         head.memory_bytes(),
-    );
-    let collected = collected.await;
+    )
+    .await;
     let reply = match &collected {
         Ok(message) => {
             let served = app.served.load_full();

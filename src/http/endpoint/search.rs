@@ -41,18 +41,18 @@ thread_local! {
 }
 
 /// Parses the query; searches only if the client's copy is not current.
-pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
+pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|scratch| {
         let SearchMemory {
             buffers,
             run,
             frame,
         } = scratch;
-        let query = match parse_search(served, head.query, buffers) {
+        let query = match parse_search(served, head.query(), buffers) {
             Ok(query) => query,
             Err(error) => return Reply::Refuse(error),
         };
-        let raw = head.query.as_bytes();
+        let raw = head.query().as_bytes();
         let (tag, last_modified) = served.search_validators(raw, query.filter.needs_insights());
         let representation = Representation {
             last_modified,
@@ -75,7 +75,7 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Rep
             }
             if !frame.cursor.is_empty() {
                 representation.link =
-                    Some(next_link(&snapshot.base_url, head.query, &frame.cursor));
+                    Some(next_link(&snapshot.base_url, head.query(), &frame.cursor));
             }
             Reply::Serve(representation, Body::made(join(snapshot, &page, frame)))
         })

@@ -19,13 +19,13 @@ use crate::wire::etag::EntityTag;
 
 /// Answers with a contiguous slice of the stored array between a head and a tail; the slice is not copied. The route
 /// has no query parameters, so all given ones are listed as ignored at the end.
-pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead<'_>) -> Reply<'s> {
+pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead) -> Reply<'s> {
     let date = match query::parse_since(date.as_bytes()) {
         Ok(date) => date,
         Err(issues) => return Reply::Refuse(HttpError::Issues(Bytes::from(issues.render()))),
     };
     let since = served.snapshot().since(date);
-    let ignored = query::parameter_names(head.query.as_bytes());
+    let ignored = query::parameter_names(head.query().as_bytes());
     let tag = if ignored.is_empty() {
         since.tag
     } else {
