@@ -7,6 +7,7 @@ use super::messages::{Language, Messages};
 use super::review::source_name;
 use super::text::service_label;
 use crate::model::insights::{Aspect, Polarity};
+use crate::snapshot::Tally;
 
 /// Services and people in a menu; the others are found by the mentions in the cards and by searching.
 const SERVICES_SHOWN: usize = 12;
@@ -178,7 +179,7 @@ impl Pages {
         let mut languages = Vec::new();
         for tally in &tallies.languages {
             let label = language_name(&tally.value).to_owned();
-            let mut entry = entry(t, params, "language", &tally.value, label, tally.count);
+            let mut entry = tally_entry(t, params, "language", tally, label);
             entry.language = Language::of_tag(tally.value.as_bytes()).map(Language::code);
             languages.push(entry);
         }
@@ -186,40 +187,25 @@ impl Pages {
         let mut sources = Vec::new();
         for tally in &tallies.sources {
             let label = source_name(&tally.value, t);
-            sources.push(entry(t, params, "source", &tally.value, label, tally.count));
+            sources.push(tally_entry(t, params, "source", tally, label));
         }
         push_menu(&mut menus, params, "source", &t.source, sources);
         let mut services = Vec::new();
         for tally in tallies.services.iter().take(SERVICES_SHOWN) {
             let label = service_label(&self.snapshot, &tally.value).to_owned();
-            services.push(entry(
-                t,
-                params,
-                "mentions_service",
-                &tally.value,
-                label,
-                tally.count,
-            ));
+            services.push(tally_entry(t, params, "mentions_service", tally, label));
         }
         push_menu(&mut menus, params, "mentions_service", &t.service, services);
         let mut locations = Vec::new();
         for tally in &tallies.locations {
             let label = self.location_label(&tally.value).to_owned();
-            locations.push(entry(
-                t,
-                params,
-                "location",
-                &tally.value,
-                label,
-                tally.count,
-            ));
+            locations.push(tally_entry(t, params, "location", tally, label));
         }
         push_menu(&mut menus, params, "location", &t.location, locations);
         let mut verifications = Vec::new();
         for tally in &tallies.verifications {
             let label = verification_label(t, &tally.value);
-            let value = &tally.value;
-            verifications.push(entry(t, params, "verified_by", value, label, tally.count));
+            verifications.push(tally_entry(t, params, "verified_by", tally, label));
         }
         push_menu(
             &mut menus,
@@ -231,14 +217,7 @@ impl Pages {
         let mut people = Vec::new();
         for tally in tallies.people.iter().take(SERVICES_SHOWN) {
             let label = tally.value.clone();
-            people.push(entry(
-                t,
-                params,
-                "mentions_technician",
-                &tally.value,
-                label,
-                tally.count,
-            ));
+            people.push(tally_entry(t, params, "mentions_technician", tally, label));
         }
         push_menu(&mut menus, params, "mentions_technician", &t.person, people);
         Menus::of(menus)
@@ -263,6 +242,17 @@ fn push_menu(
             entries,
         });
     }
+}
+
+/// Returns the entry of a value that reviews have.
+fn tally_entry(
+    t: &Messages,
+    params: &QueryParams,
+    name: &str,
+    tally: &Tally,
+    label: String,
+) -> MenuEntry {
+    entry(t, params, name, &tally.value, label, tally.count)
 }
 
 fn entry(

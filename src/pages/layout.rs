@@ -176,11 +176,13 @@ impl<'p> Frame<'p> {
             checks.push(t.counted(&t.checked_by_others, self.layout.checks.other_count));
         }
         if self.layout.checks.account_count > 0 {
-            let names = self.layout.checks.account_platforms.iter();
-            let names = names.map(|by| platform(by).unwrap_or(by));
-            let names = names.collect::<Vec<_>>().join(", ");
+            let mut names = Vec::new();
+            for by in &self.layout.checks.account_platforms {
+                names.push(platform(by).unwrap_or(by));
+            }
             let count = self.layout.checks.account_count;
-            checks.push(t.counted_with(&t.published_with_account, count, &[("name", &names)]));
+            let values = [("name", &*names.join(", "))];
+            checks.push(t.counted_with(&t.published_with_account, count, &values));
         }
         checks
     }

@@ -78,12 +78,14 @@ fn account_sentence(verifications: &Verifications) -> Option<String> {
     if verifications.account_count == 0 {
         return None;
     }
-    let names = verifications.account_platforms.iter();
-    let names = names.map(|by| platform(by).unwrap_or(by));
-    let names = names.collect::<Vec<_>>().join(", ");
+    let mut names = Vec::new();
+    for by in &verifications.account_platforms {
+        names.push(platform(by).unwrap_or(by));
+    }
     let were = counted(verifications.account_count, "review was", "reviews were");
     Some(format!(
-        "{were} published with an account at {names} and not matched with a customer."
+        "{were} published with an account at {} and not matched with a customer.",
+        names.join(", ")
     ))
 }
 

@@ -151,9 +151,10 @@ pub(super) fn wait_until_written(
 ) -> Stamps {
     loop {
         let stamps = Stamps::of(directory);
-        let left = stamps.time_until_quiet(&last, crate::clock::unix_ms());
-        let left = left.filter(|_| began.elapsed() < WRITTEN_WAIT_MAX);
-        if !left.is_some_and(&pause) {
+        let Some(left) = stamps.time_until_quiet(&last, crate::clock::unix_ms()) else {
+            return stamps;
+        };
+        if began.elapsed() >= WRITTEN_WAIT_MAX || !pause(left) {
             return stamps;
         }
         last = stamps;

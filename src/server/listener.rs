@@ -293,8 +293,7 @@ impl<H: Handler> Acceptor<H> {
                 () = &mut draining => break,
             };
             // Deregisters the socket from this runtime, for the worker's; two system calls per connection.
-            let accepted = accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer)));
-            match accepted {
+            match accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer))) {
                 Ok((stream, peer)) => self.admit(stream, peer),
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {

@@ -101,21 +101,27 @@ pub fn set_up(settings: &LogSettings) -> Result<LogGuard, LogError> {
         Format::Json => true,
     };
     let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let events = fmt::layer()
+    let layer = fmt::layer()
         .with_writer(|| LineWriter(Log::Events))
         .log_internal_errors(false)
         .with_target(false);
     let level = settings.level;
     let is_event =
-        FilterFn::new(move |metadata| !is_request(metadata) && *metadata.level() <= level);
-    let is_event = is_event.with_max_level_hint(level);
+        FilterFn::new(move |metadata| !is_request(metadata) && *metadata.level() <= level)
+            .with_max_level_hint(level);
     let events = if is_json {
-        let events = events.json().flatten_event(true);
-        let events = events.with_current_span(false).with_span_list(false);
-        events.with_filter(is_event).boxed()
+        layer
+            .json()
+            .flatten_event(true)
+            .with_current_span(false)
+            .with_span_list(false)
+            .with_filter(is_event)
+            .boxed()
     } else {
-        let events = events.with_ansi(is_terminal && !is_plain);
-        events.with_filter(is_event).boxed()
+        layer
+            .with_ansi(is_terminal && !is_plain)
+            .with_filter(is_event)
+            .boxed()
     };
     let is_logged = settings.access_log.is_some();
     let requests = fmt::layer()

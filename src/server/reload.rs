@@ -256,9 +256,9 @@ impl ReloadWorker {
     fn reload(&mut self) {
         let began = clock::instant();
         // A panic leaves nothing half done: the state is swapped in one step.
-        let result = catch_unwind(AssertUnwindSafe(|| self.build_and_swap()));
+        let caught = catch_unwind(AssertUnwindSafe(|| self.build_and_swap()));
         let elapsed_ms = clock::elapsed_ms(began);
-        let result = match result.unwrap_or(Err(LoadError::Panic)) {
+        let result = match caught.unwrap_or(Err(LoadError::Panic)) {
             Ok(result) => result,
             Err(error) => return self.log_rejection(&error),
         };

@@ -136,8 +136,11 @@ pub(super) struct Watcher {
 impl Watcher {
     /// Watches until the server stops.
     pub(super) fn run(mut self, requests: &Receiver<()>, heartbeat: &Heartbeat) {
-        let poll = Some(self.poll).filter(|poll| !poll.is_zero());
-        let poll = poll.unwrap_or(Duration::MAX);
+        let poll = if self.poll.is_zero() {
+            Duration::MAX
+        } else {
+            self.poll
+        };
         let mut looked = clock::instant();
         self.check_sources();
         loop {
