@@ -19,7 +19,8 @@ pub struct Hint<'i> {
     pub message: String,
     /// How many reviews the suggested search finds; `None` if the hint is about a name.
     pub matched: Option<u32>,
-    /// The names that are similar to an unknown name, or that contain an ambiguous one.
+    /// The names that are similar to an unknown name, or else the first that are known; or those that contain an ambiguous
+    /// one. `message` says which.
     pub names: Vec<&'i str>,
 }
 

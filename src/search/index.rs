@@ -132,12 +132,12 @@ impl Index {
         work: &mut Work,
     ) -> Option<Result<ResolvedName<'_>, WrongName<'_>>> {
         match parameter {
-            Parameter::MentionsTechnician => Some(self.technicians.resolve(folded, work)),
-            Parameter::MentionsService => Some(self.services.resolve(folded, work)),
+            Parameter::MentionsTechnician => Some(self.technicians.resolve(folded, "people", work)),
+            Parameter::MentionsService => Some(self.services.resolve(folded, "services", work)),
             Parameter::Aspect => Some(self.aspects.as_ref()?.resolve(folded, work)),
-            Parameter::Language => Some(self.languages.resolve(folded, work)),
-            Parameter::Source => Some(self.sources.resolve(folded, work)),
-            Parameter::Location => Some(self.locations.resolve(folded, work)),
+            Parameter::Language => Some(self.languages.resolve(folded, "languages", work)),
+            Parameter::Source => Some(self.sources.resolve(folded, "sources", work)),
+            Parameter::Location => Some(self.locations.resolve(folded, "locations", work)),
             _ => None,
         }
     }

@@ -44,7 +44,7 @@ pub struct WrongName<'i> {
     /// The problem in words for people: lower case, without the name, no full stop.
     pub problem: String,
     /// The entries with a name that contains it, or else those with a similar name, most similar first, or else the first
-    /// ones: at most [`NAMES_MAX`]. Empty only if there are no entries.
+    /// ones: at most [`NAMES_MAX`]; `problem` says which. Empty only if there are no entries.
     pub names: Vec<&'i str>,
     /// Whether no entry has the name or contains it; otherwise several do.
     pub is_unknown: bool,
@@ -105,13 +105,14 @@ impl NameRows {
     }
 
     /// Returns the entry that the folded `name` means. Spelling is compared with the first 2,000 names, as long as `work`
-    /// is left.
+    /// is left. `kind` is what the entries are called in a message, such as "people".
     ///
     /// # Errors
     /// No entry, or several.
     pub(super) fn resolve(
         &self,
         name: &str,
+        kind: &str,
         work: &mut Work,
     ) -> Result<ResolvedName<'_>, WrongName<'_>> {
         match self.find(name, work) {
@@ -128,21 +129,37 @@ impl NameRows {
                     is_unknown: false,
                 })
             }
-            Meaning::Unknown => {
-                let names = self.published(&self.nearest(name, work));
-                let problem = if self.names.is_empty() {
-                    "is unknown: no review has a value".to_owned()
-                } else if names.is_empty() {
-                    "is unknown".to_owned()
-                } else {
-                    format!("is unknown; the nearest: {}", names.join(", "))
-                };
-                Err(WrongName {
-                    problem,
-                    names,
-                    is_unknown: true,
-                })
-            }
+            Meaning::Unknown => Err(self.unknown(name, kind, work)),
+        }
+    }
+
+    /// Returns what is said of the folded `name` that no entry has: similar names, or else what names there are.
+    fn unknown(&self, name: &str, kind: &str, work: &mut Work) -> WrongName<'_> {
+        let similar = self.published(&self.similar(name, work));
+        if !similar.is_empty() {
+            return WrongName {
+                problem: format!("is unknown; similar names: {}", similar.join(", ")),
+                names: similar,
+                is_unknown: true,
+            };
+        }
+        let first: Vec<u32> = (0..self.names.len() as u32).take(NAMES_MAX).collect();
+        let known = self.published(&first);
+        let more = self.names.len() - known.len();
+        let problem = if known.is_empty() {
+            "is unknown: no review has a value".to_owned()
+        } else if more == 0 {
+            format!("is unknown; known {kind}: {}", known.join(", "))
+        } else {
+            format!(
+                "is unknown; known {kind}: {}, and {more} more",
+                known.join(", ")
+            )
+        };
+        WrongName {
+            problem,
+            names: known,
+            is_unknown: true,
         }
     }
 
@@ -169,8 +186,8 @@ impl NameRows {
     }
 
     /// Returns the entries with a spelling, or a word of one, that is similar to `name` or a word of that, most similar
-    /// first; the first entries if there are none. Empty if `work` does not suffice to compare all.
-    fn nearest(&self, name: &str, work: &mut Work) -> Vec<u32> {
+    /// first: at most [`NAMES_MAX`], and only of those that are compared before `work` is spent.
+    fn similar(&self, name: &str, work: &mut Work) -> Vec<u32> {
         let asked: String = name.chars().take(NAME_CHARS_COMPARED).collect();
         let asked: Vec<AskedPart<'_>> = parts(&asked)
             .take(PARTS_COMPARED)
@@ -179,16 +196,13 @@ impl NameRows {
         let mut near: Vec<Likeness> = Vec::new();
         for (spelling, entry) in self.names.spellings().take(NAMES_COMPARED) {
             if work.is_spent() {
-                return Vec::new();
+                break;
             }
             work.spend(likeness_work(&asked, spelling));
             let likeness = likeness(&asked, spelling);
             if likeness >= LIKENESS_MIN {
                 near.push(Likeness { entry, likeness });
             }
-        }
-        if near.is_empty() {
-            return (0..self.names.len() as u32).take(NAMES_MAX).collect();
         }
         near.sort_by(|left, right| {
             let by_likeness = right.likeness.total_cmp(&left.likeness);
@@ -377,7 +391,7 @@ impl AspectRows {
         name: &str,
         work: &mut Work,
     ) -> Result<ResolvedName<'_>, WrongName<'_>> {
-        self.all.resolve(name, work)
+        self.all.resolve(name, "aspects", work)
     }
 
     /// Returns the aspects with the reviews that mention them, whatever they say.

@@ -119,15 +119,114 @@ fn a_name_stands_for_what_it_names_alone_or_is_like_others() {
     assert_eq!(resolve("dr dvorak"), Ok(several[0]));
     assert_eq!(wrong("ms dvorak").names, several);
     for name in ["okafr", "brian okafor"] {
-        let problem = "is unknown; the nearest: Adaeze Okafor";
+        let problem = "is unknown; similar names: Adaeze Okafor";
         assert_eq!(wrong(name).problem, problem);
     }
-    // No name is similar, so the first ones are listed.
-    assert_eq!(wrong("...").names.len(), 3);
     assert_eq!(
         index.resolve(Parameter::Query, "okafor", &mut Work::for_hints()),
         None
     );
+}
+
+/// An index of people with these names and no review.
+fn index_of_people(names: &[String]) -> Index {
+    let mut taxonomy = Taxonomy::default();
+    for name in names {
+        taxonomy.technicians.push(Technician {
+            name: name.clone(),
+            aliases: Vec::new(),
+        });
+    }
+    Index::build(&[], &taxonomy, &options(1))
+}
+
+/// Returns what is told about an unknown person.
+fn problem_of_person(index: &Index, name: &str) -> String {
+    let parameter = Parameter::MentionsTechnician;
+    let found = index.resolve(parameter, name, &mut Work::for_hints());
+    let wrong = found
+        .expect("people have names")
+        .expect_err("no person has this name");
+    wrong.problem
+}
+
+#[test]
+fn an_unknown_name_that_is_like_no_other_is_told_with_known_ones() {
+    let names = ["ann", "bob", "cleo", "dan", "eve", "finn"].map(str::to_owned);
+    for (count, problem) in [
+        (0, "is unknown: no review has a value"),
+        (1, "is unknown; known people: ann"),
+        (5, "is unknown; known people: ann, bob, cleo, dan, eve"),
+        (
+            6,
+            "is unknown; known people: ann, bob, cleo, dan, eve, and 1 more",
+        ),
+    ] {
+        let index = index_of_people(&names[..count]);
+        assert_eq!(problem_of_person(&index, "zyx"), problem);
+    }
+}
+
+#[test]
+fn at_most_five_similar_names_are_told() {
+    for (count, told) in [
+        (5, "okafor1, okafor2, okafor3, okafor4, okafor5"),
+        (6, "okafor1, okafor2, okafor3, okafor4, okafor5"),
+    ] {
+        let names: Vec<String> = (1..=count).map(|at| format!("okafor{at}")).collect();
+        let problem = problem_of_person(&index_of_people(&names), "okafor");
+        assert_eq!(problem, format!("is unknown; similar names: {told}"));
+    }
+}
+
+#[test]
+fn the_first_2000_names_are_compared_with_an_unknown_one() {
+    for (others, is_similar) in [(1_999, true), (2_000, false)] {
+        let mut names: Vec<String> = (0..others).map(|at| format!("a{at:04}")).collect();
+        names.push("zyxel".to_owned());
+        let problem = problem_of_person(&index_of_people(&names), "zyxol");
+        assert_eq!(
+            problem.contains("similar names: zyxel"),
+            is_similar,
+            "{problem}"
+        );
+        assert_eq!(
+            problem.contains("known people: a0000"),
+            !is_similar,
+            "{problem}"
+        );
+    }
+}
+
+#[test]
+fn the_first_64_characters_of_an_unknown_name_are_compared() {
+    let index = index_of_people(&["okafor".to_owned()]);
+    // "oka" is like "okafor"; of "ok", which is too short, nothing is.
+    for (before, is_similar) in [(61, true), (62, false)] {
+        let name = format!("{}oka", "-".repeat(before));
+        let problem = problem_of_person(&index, &name);
+        assert_eq!(
+            problem.contains("similar names"),
+            is_similar,
+            "{name:?} {problem}"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_name_and_its_first_four_words_are_compared() {
+    let index = index_of_people(&["okafor".to_owned()]);
+    for (name, is_similar) in [
+        ("xxx yyy zzz okafr", true),
+        ("xxx yyy zzz vvv okafr", false),
+    ] {
+        let problem = problem_of_person(&index, name);
+        assert_eq!(
+            problem.contains("similar names"),
+            is_similar,
+            "{name:?} {problem}"
+        );
+    }
 }
 
 #[test]
@@ -180,7 +279,7 @@ fn an_empty_result_tells_what_empties_it() {
         ),
         (
             "mentions_technician=okafr",
-            &["mentions_technician \"okafr\" is unknown; the nearest: Adaeze Okafor"],
+            &["mentions_technician \"okafr\" is unknown; similar names: Adaeze Okafor"],
         ),
     ] {
         let mut buffers = Buffers::default();
@@ -227,7 +326,9 @@ fn hints_and_similar_names_end_with_their_work() {
     assert_eq!(all.len(), 3);
     let none = hints_within(0);
     assert_eq!(none.len(), 1);
-    assert_eq!(none[0].message, "mentions_technician \"okafr\" is unknown");
+    let known = "known people: Adaeze Okafor, Dr. Ji\u{159}\u{ed} Dvo\u{159}\u{e1}k, Ada Dvorak";
+    let message = format!("mentions_technician \"okafr\" is unknown; {known}");
+    assert_eq!(none[0].message, message);
 }
 
 #[test]

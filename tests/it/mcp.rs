@@ -286,8 +286,10 @@ fn questions_are_answered_in_one_call() {
     let of_reyes = lines("get_technician", json!({"name": "Reyes"}));
     assert!(of_reyes.contains("Marisol Reyes"), "{of_reyes}");
     let counsel = lines("get_technician", json!({"name": "Counsel Raghunatan"}));
-    let nearest = "the nearest: Priya Raghunathan";
-    assert!(counsel.contains(nearest), "{counsel}");
+    let similar = "similar names: Priya Raghunathan";
+    assert!(counsel.contains(similar), "{counsel}");
+    let like_nobody = lines("get_technician", json!({"name": "Zzyzx"}));
+    assert!(like_nobody.contains("known people: "), "{like_nobody}");
 }
 
 /// If no review has all of the words, those that have some of them are listed, and the result says so.

@@ -196,7 +196,7 @@ fn the_detected_language_of_a_review_is_published_and_a_filter() {
     }
 }
 
-/// Each request finds nothing; its hints contain the message, and for unknown names the nearest known ones.
+/// Each request finds nothing; its hints contain the message, and for unknown names similar or known ones.
 #[test]
 fn a_search_that_finds_nothing_says_what_to_try() {
     for (query, message) in [
@@ -212,10 +212,14 @@ fn a_search_that_finds_nothing_says_what_to_try() {
             "\"deadline\" alone matches 2 reviews",
         ),
         ("words=missed+-missed", "without -missed, "),
-        ("mentions_service=zzz", "is unknown; the nearest: "),
-        ("mentions_technician=zzz", "is unknown; the nearest: "),
-        ("aspect=zzz", "is unknown; the nearest: "),
-        ("language=zz", "is unknown; the nearest: "),
+        ("mentions_service=zzz", "is unknown; known services: "),
+        ("mentions_technician=zzz", "is unknown; known people: "),
+        ("aspect=zzz", "is unknown; known aspects: "),
+        ("language=zz", "is unknown; known languages: "),
+        (
+            "mentions_technician=Okafar",
+            "is unknown; similar names: Adaeze Okafor",
+        ),
         (
             "mentions_technician=Reyes",
             "may mean Daniel Reyes or Marisol Reyes",

@@ -227,7 +227,7 @@ pub(super) fn problem_of(
         .collect();
     if !near.is_empty() {
         return format!(
-            "is unknown; the nearest by their phrases: {}",
+            "is unknown; services with a word of it in their phrases: {}",
             near.join(", ")
         );
     }
@@ -237,7 +237,7 @@ pub(super) fn problem_of(
             .iter()
             .map(|service| &*service.name)
             .collect();
-        return format!("is unknown; the services are {}", all.join(", "));
+        return format!("is unknown; known services: {}", all.join(", "));
     }
     wrong.problem
 }
