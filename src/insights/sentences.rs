@@ -1,13 +1,19 @@
 //! The sentences of the derived text, in ten languages.
 //!
-//! `sentences.txt` has a block for each language: its tag, its decimal mark, and lines of a key and a sentence with places
-//! in braces. A dataset is described in the language that its owner chose in `site.json`, else in that of most of its
+//! `sentences.txt` has a block for each language: its tag, its decimal mark, the mark between thousands, its months, and
+//! lines of a key and a sentence with places in braces. A sentence is right with any numbers in its places: no plural and no
+//! article depends on them, as in Polish and before Italian "8". Percent signs follow a blank where the language has one.
+//! A dataset is described in the language that its owner chose in `site.json`, else in that of most of its
 //! reviews, if it is one of the ten, else in English.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::model::{Dataset, Review};
+use crate::wire::date::Date;
+
+/// Fewest digits of a count that is written with a mark between thousands: languages differ about four digits.
+const GROUPED_DIGITS_MIN: usize = 5;
 
 /// The sentences of one language.
 #[derive(Debug, Default)]
@@ -37,6 +43,55 @@ impl Sentences {
     pub(super) fn number(&self, value: f64, decimals: usize) -> String {
         let mark = self.by_key.get("decimal").copied().unwrap_or(".");
         format!("{value:.decimals$}").replace('.', mark)
+    }
+
+    /// A count, with a mark between thousands if it has at least [`GROUPED_DIGITS_MIN`] digits.
+    pub(super) fn count(&self, count: u64) -> String {
+        let digits = count.to_string();
+        if digits.len() < GROUPED_DIGITS_MIN {
+            return digits;
+        }
+        let mark = self.by_key.get("thousands").copied().unwrap_or_default();
+        let mut text = String::new();
+        for (at, digit) in digits.chars().enumerate() {
+            if at > 0 && (digits.len() - at).is_multiple_of(3) {
+                text.push_str(mark);
+            }
+            text.push(digit);
+        }
+        text
+    }
+
+    /// A day as the language writes it.
+    pub(super) fn day(&self, date: Date) -> String {
+        let is_named = date.day() == 1 && self.by_key.contains_key("first_day");
+        let key = if is_named { "first_day" } else { "day" };
+        let day = date.day().to_string();
+        let year = date.year().to_string();
+        let month = self.month_name(date.month());
+        self.fill(key, &[("day", &day), ("month", month), ("year", &year)])
+    }
+
+    /// A month from 1 to 12 of a year.
+    pub(super) fn month(&self, year: u16, month: u8) -> String {
+        let year = year.to_string();
+        let values = [("month", self.month_name(month)), ("year", &*year)];
+        self.fill("month", &values)
+    }
+
+    fn month_name(&self, month: u8) -> &str {
+        let names = self.by_key.get("months").copied().unwrap_or_default();
+        let name = names.split(',').nth(usize::from(month).saturating_sub(1));
+        name.unwrap_or_default()
+    }
+
+    /// Names several things one after the other.
+    pub(super) fn list(&self, names: Vec<String>) -> String {
+        let listed = names.into_iter().reduce(|before, next| {
+            let values = [("before", &*before), ("next", &*next)];
+            self.fill("list", &values)
+        });
+        listed.unwrap_or_default()
     }
 
     /// Joins sentences, with a blank where the language writes blanks.
@@ -83,6 +138,8 @@ static BY_LANGUAGE: LazyLock<HashMap<&str, Sentences>> = LazyLock::new(|| {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     /// The places of a sentence, in alphabetical order.
@@ -103,5 +160,49 @@ mod tests {
                 assert_eq!(places(other), places(sentence), "{language} {key}");
             }
         }
+    }
+
+    #[test]
+    fn every_language_names_twelve_months() {
+        for (language, sentences) in BY_LANGUAGE.iter() {
+            let names: HashSet<&str> = sentences.by_key["months"].split(',').collect();
+            assert_eq!(names.len(), 12, "{language}");
+        }
+    }
+
+    #[test]
+    fn dates_are_written_as_the_language_writes_them() {
+        let day = Date::new(2025, 3, 1).expect("a day");
+        for (language, expected, month) in [
+            ("en", "March 1, 2025", "March 2025"),
+            ("es", "1 de marzo de 2025", "marzo de 2025"),
+            ("de", "1. März 2025", "März 2025"),
+            ("fr", "1er mars 2025", "mars 2025"),
+            ("it", "1 marzo 2025", "marzo 2025"),
+            ("pt", "1 de março de 2025", "março de 2025"),
+            ("nl", "1 maart 2025", "maart 2025"),
+            ("pl", "1 marca 2025", "marca 2025"),
+            ("ja", "2025年3月1日", "2025年3月"),
+            ("ar", "1 مارس 2025", "مارس 2025"),
+        ] {
+            let sentences = &BY_LANGUAGE[language];
+            assert_eq!(sentences.day(day), expected);
+            assert_eq!(sentences.month(2025, 3), month);
+        }
+    }
+
+    #[test]
+    fn counts_of_five_digits_have_a_mark() {
+        let english = &BY_LANGUAGE["en"];
+        assert_eq!(english.count(9_999), "9999");
+        assert_eq!(english.count(10_000), "10,000");
+        assert_eq!(BY_LANGUAGE["pl"].count(1_234_567), "1\u{a0}234\u{a0}567");
+    }
+
+    #[test]
+    fn the_names_of_a_list_are_separated() {
+        let names = ["あ", "い", "う"].map(str::to_owned).to_vec();
+        assert_eq!(BY_LANGUAGE["ja"].list(names), "あ、い、う");
+        assert_eq!(BY_LANGUAGE["de"].list(Vec::new()), "");
     }
 }

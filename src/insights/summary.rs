@@ -94,16 +94,17 @@ pub(super) fn summary(
     aspects: &[Aspect],
     words: &Sentences,
 ) -> Option<String> {
-    let latest = reviews.first()?.date.to_string();
-    let earliest = reviews.last()?.date.to_string();
+    let latest = words.day(reviews.first()?.date);
+    let earliest = words.day(reviews.last()?.date);
     let stars = reviews.iter().map(|one| u64::from(one.rating.stars()));
     let mean = mean_rating(stars.sum(), reviews.len() as u64)?;
-    let mean = words.number(mean, 2);
-    let count = reviews.len().to_string();
     let mut sentences = Vec::new();
     if reviews.len() == 1 {
-        sentences.push(words.fill("one", &[("date", &latest), ("stars", &mean)]));
+        let stars = words.number(mean, 0);
+        sentences.push(words.fill("one", &[("date", &latest), ("stars", &stars)]));
     } else {
+        let count = words.count(reviews.len() as u64);
+        let mean = words.number(mean, 2);
         let values = [
             ("count", &*count),
             ("first", &earliest),
@@ -111,29 +112,30 @@ pub(super) fn summary(
             ("stars", &mean),
         ];
         sentences.push(words.fill("many", &values));
+        let positive = words.number(overall.positive_pct, 1);
+        let negative = words.number(overall.negative_pct, 1);
+        let shares = [("positive", &*positive), ("negative", &*negative)];
+        sentences.push(words.fill("shares", &shares));
     }
-    let positive = words.number(overall.positive_pct, 1);
-    let negative = words.number(overall.negative_pct, 1);
-    let shares = [("positive", &*positive), ("negative", &*negative)];
-    sentences.push(words.fill("shares", &shares));
     for (key, polarity) in [
         ("praised", Polarity::Positive),
         ("criticized", Polarity::Negative),
     ] {
         let mut names = Vec::new();
         for aspect in most_named(aspects, polarity) {
-            let count = aspect.count(Some(polarity)).to_string();
-            let all = aspect.mention_count.to_string();
+            let count = words.count(aspect.count(Some(polarity)));
+            let all = words.count(aspect.mention_count);
             let values = [("label", &*aspect.label), ("count", &count), ("all", &all)];
             names.push(words.fill("aspect", &values));
         }
         if !names.is_empty() {
-            sentences.push(words.fill(key, &[("aspects", &names.join(", "))]));
+            sentences.push(words.fill(key, &[("aspects", &words.list(names))]));
         }
     }
     for aspect in aspects {
         if let Some(change) = &aspect.change {
-            sentences.push(format!("{}: {change}", aspect.label));
+            let values = [("label", &*aspect.label), ("change", change)];
+            sentences.push(words.fill("about", &values));
         }
     }
     Some(words.join(&sentences))

@@ -187,12 +187,12 @@ fn opinions(dataset: &Dataset, mentions: &[&Mention]) -> Vec<Opinions> {
 /// The sentence about a change.
 fn change_sentence(change: &Change, words: &Sentences) -> String {
     let key = if change.is_rise() { "rose" } else { "fell" };
-    let month = format!("{:04}-{:02}", change.since / 12, change.since % 12 + 1);
+    let month = words.month((change.since / 12) as u16, (change.since % 12 + 1) as u8);
     let values = [
         ("before", &*words.number(change.before.share() * 100.0, 0)),
-        ("all", &change.before.all.to_string()),
+        ("all", &words.count(change.before.all.into())),
         ("after", &words.number(change.after.share() * 100.0, 0)),
-        ("new", &change.after.all.to_string()),
+        ("new", &words.count(change.after.all.into())),
         ("month", &month),
     ];
     words.fill(key, &values)
