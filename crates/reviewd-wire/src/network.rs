@@ -5,32 +5,46 @@
 use std::net::IpAddr;
 
 pub use ipnet::IpNet;
+use thiserror::Error;
+
+/// Why a text is not a network.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NetworkError {
+    /// Neither an address nor a network.
+    #[error("is not an address such as 192.0.2.1 or a network such as 10.0.0.0/8")]
+    Syntax,
+    /// A prefix of no bits.
+    #[error("contains every address; list the proxies")]
+    EveryAddress,
+    /// Bits set after the prefix; the network without them.
+    #[error("has bits set after its prefix; {0} does not")]
+    HostBits(IpNet),
+}
 
 /// Parses `192.0.2.1`, `10.0.0.0/8`, `2001:db8::/32`; an IPv4-mapped IPv6 network becomes the IPv4 network.
 ///
 /// # Errors
-/// A message if the text is not a network, has bits set after its prefix, or contains every address.
-pub fn parse_network(text: &str) -> Result<IpNet, String> {
-    const SHAPE: &str = "is not an address such as 192.0.2.1 or a network such as 10.0.0.0/8";
+/// If the text is not a network, has bits set after its prefix, or contains every address.
+pub fn parse_network(text: &str) -> Result<IpNet, NetworkError> {
     let parsed = match text.parse::<IpAddr>() {
         Ok(address) => IpNet::from(address),
-        Err(_) => text.parse().map_err(|_| SHAPE.to_owned())?,
+        Err(_) => text.parse().map_err(|_| NetworkError::Syntax)?,
     };
     // ::ffff:10.0.0.0/104 is 10.0.0.0/8, as client addresses are compared in that form.
     let network = match parsed.addr().to_canonical() {
         IpAddr::V4(v4) if parsed.max_prefix_len() == 128 => {
             let prefix = parsed.prefix_len().checked_sub(96);
             let wrapped = prefix.and_then(|prefix| IpNet::new(v4.into(), prefix).ok());
-            wrapped.ok_or(SHAPE)?
+            wrapped.ok_or(NetworkError::Syntax)?
         }
         _ => parsed,
     };
     if network.prefix_len() == 0 {
-        return Err("contains every address; list the proxies".to_owned());
+        return Err(NetworkError::EveryAddress);
     }
     let meant = network.trunc();
     if meant != network {
-        return Err(format!("has bits set after its prefix; {meant} does not"));
+        return Err(NetworkError::HostBits(meant));
     }
     Ok(network)
 }
@@ -95,7 +109,7 @@ mod tests {
             ("::/0", "contains every address"),
             ("::ffff:0.0.0.0/95", "is not an address"),
         ] {
-            let error = parse_network(text).expect_err(text);
+            let error = parse_network(text).expect_err(text).to_string();
             assert!(error.contains(what), "{text}: {error}");
         }
     }

@@ -5,7 +5,9 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use thiserror::Error;
 use ureq::http::Uri;
+use ureq::http::uri::InvalidUri;
 use url::Host;
 
 use reviewd_wire::authority::{self, Authority, is_dns_name};
@@ -29,48 +31,89 @@ pub struct Callback {
     port: u16,
 }
 
+/// Why a text is not a callback or topic URL, as the rest of a message that begins with the field's name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CallbackError {
+    /// Longer than 2,048 bytes; the number of bytes.
+    #[error("must be at most {URI_BYTES} bytes, not {0}")]
+    TooLong(usize),
+    /// A percent sign without two hexadecimal digits.
+    #[error("has an invalid percent-encoding")]
+    Escape,
+    /// A fragment.
+    #[error("must not have a fragment")]
+    Fragment,
+    /// A byte that a URL cannot have; its position after decoding.
+    #[error("byte {0} must be percent-encoded in a URL")]
+    Byte(usize),
+    /// A host with characters outside ASCII.
+    #[error("host must be ASCII: an internationalized name must be in its xn-- form")]
+    Unicode,
+    /// No URL; the parser's message.
+    #[error("must be an absolute https URL: {0}")]
+    Syntax(String),
+    /// A URL without a scheme.
+    #[error("must be an absolute https URL")]
+    Relative,
+    /// Another scheme.
+    #[error("must be an https URL, not {}", quote(.0))]
+    Scheme(String),
+    /// User name or password.
+    #[error("must not contain credentials")]
+    Credentials,
+    /// No host.
+    #[error("must have a host")]
+    NoHost,
+    /// A host in brackets that is no IPv6 address.
+    #[error("host {} is not an IPv6 address", quote(.0))]
+    Address(String),
+    /// A host that is no DNS name.
+    #[error("host {} is not a name", quote(.0))]
+    Name(String),
+    /// A port that is not from 1 to 65535.
+    #[error("port {} is not from 1 to 65535", quote(.0))]
+    Port(String),
+}
+
 impl Callback {
     /// Parses an absolute https URL of at most `URI_BYTES` bytes, without credentials and fragment, by the parser that
     /// deliveries use. Percent-escaped unreserved characters are decoded (WebSub §5.1.1), everything else is kept byte for
     /// byte.
     ///
     /// # Errors
-    /// The error, as the rest of a message that begins with the field's name.
-    pub fn parse(text: &str) -> Result<Callback, String> {
+    /// If the text is not such a URL.
+    pub fn parse(text: &str) -> Result<Callback, CallbackError> {
         if authority::text_in_url(text).is_some_and(|authority| !authority.is_ascii()) {
-            let what = "host must be ASCII: an internationalized name must be in its xn-- form";
-            return Err(what.to_owned());
+            return Err(CallbackError::Unicode);
         }
-        let text = normalize(text)?;
-        let uri: Uri = text
+        let decoded = normalize(text)?;
+        let uri: Uri = decoded
             .parse()
-            .map_err(|error| format!("must be an absolute https URL: {error}"))?;
+            .map_err(|error: InvalidUri| CallbackError::Syntax(error.to_string()))?;
         match uri.scheme_str() {
             Some("https") => {}
-            Some(other) => return Err(format!("must be an https URL, not {}", quote(other))),
-            None => return Err("must be an absolute https URL".to_owned()),
+            Some(other) => return Err(CallbackError::Scheme(other.to_owned())),
+            None => return Err(CallbackError::Relative),
         }
-        let authority = uri.authority().ok_or("must have a host")?;
-        if authority.as_str().contains('@') {
-            return Err("must not contain credentials".to_owned());
+        let parsed = uri.authority().ok_or(CallbackError::NoHost)?;
+        if parsed.as_str().contains('@') {
+            return Err(CallbackError::Credentials);
         }
-        let host = authority.host();
-        let after_host = authority.as_str().strip_prefix(host);
+        let after_host = parsed.as_str().strip_prefix(parsed.host());
         let authority = Authority {
-            host,
+            host: parsed.host(),
             port: after_host.and_then(|rest| rest.strip_prefix(':')),
         };
         let port = match authority.port {
             None => HTTPS_PORT,
             Some(digits) => authority
                 .port_number()
-                .ok_or_else(|| format!("port {} is not from 1 to 65535", quote(digits)))?,
+                .ok_or_else(|| CallbackError::Port(digits.to_owned()))?,
         };
-        let host = parse_host(authority)?;
         Ok(Callback {
-            uri: text,
-            host,
+            host: parse_host(authority)?,
             port,
+            uri: decoded,
         })
     }
 
@@ -139,16 +182,14 @@ impl fmt::Debug for Callback {
 }
 
 /// Parses the host of an authority: a name in any case, dotted decimal, or IPv6 in brackets without a zone.
-fn parse_host(authority: Authority<'_>) -> Result<Host, String> {
+fn parse_host(authority: Authority<'_>) -> Result<Host, CallbackError> {
     let text = authority.host;
     match authority.address() {
         Some(IpAddr::V4(address)) => Ok(Host::Ipv4(address)),
         Some(IpAddr::V6(address)) => Ok(Host::Ipv6(address)),
-        None if text.is_empty() => Err("must have a host".to_owned()),
-        None if text.starts_with('[') => {
-            Err(format!("host {} is not an IPv6 address", quote(text)))
-        }
-        None if !is_dns_name(text) => Err(format!("host {} is not a name", quote(text))),
+        None if text.is_empty() => Err(CallbackError::NoHost),
+        None if text.starts_with('[') => Err(CallbackError::Address(text.to_owned())),
+        None if !is_dns_name(text) => Err(CallbackError::Name(text.to_owned())),
         None => Ok(Host::Domain(text.to_ascii_lowercase())),
     }
 }
@@ -157,11 +198,11 @@ fn parse_host(authority: Authority<'_>) -> Result<Host, String> {
 /// other escape as it is. Length, escapes and the absence of a fragment are checked on the way.
 ///
 /// # Errors
-/// The error, as the rest of a message that begins with the field's name.
-pub(crate) fn normalize(text: &str) -> Result<String, String> {
+/// If the text is too long, or a byte or an escape is not permitted in it.
+pub(crate) fn normalize(text: &str) -> Result<String, CallbackError> {
     let bytes = text.len();
     if bytes > URI_BYTES {
-        return Err(format!("must be at most {URI_BYTES} bytes, not {bytes}"));
+        return Err(CallbackError::TooLong(bytes));
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -169,7 +210,7 @@ pub(crate) fn normalize(text: &str) -> Result<String, String> {
         out.push_str(plain);
         // `None` also if the second byte is not the end of a character.
         let (digits, after) = escaped.split_at_checked(2).unwrap_or_default();
-        let byte = unescape(digits.as_bytes()).ok_or("has an invalid percent-encoding")?;
+        let byte = unescape(digits.as_bytes()).ok_or(CallbackError::Escape)?;
         if is_unreserved(byte) {
             out.push(char::from(byte));
         } else {
@@ -181,10 +222,10 @@ pub(crate) fn normalize(text: &str) -> Result<String, String> {
     out.push_str(rest);
     for (at, byte) in out.bytes().enumerate() {
         if byte == b'#' {
-            return Err("must not have a fragment".to_owned());
+            return Err(CallbackError::Fragment);
         }
         if !byte.is_ascii_graphic() {
-            return Err(format!("byte {at} must be percent-encoded in a URL"));
+            return Err(CallbackError::Byte(at));
         }
     }
     Ok(out)

@@ -86,7 +86,7 @@ mod topic;
 mod transport;
 mod unix_millis;
 
-pub use callback::Callback;
+pub use callback::{Callback, CallbackError};
 pub use client::{NoticeTest, send_test};
 pub use handle::Hub;
 pub use notice::{NoticeSource, NoticeTarget};

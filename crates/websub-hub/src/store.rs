@@ -31,7 +31,7 @@ use self::connection::Connection;
 pub use self::connection::{DbError, StoreError};
 pub use self::notices::{NoticeCounts, TellReport};
 #[cfg(feature = "postgres")]
-pub use self::postgres::Database;
+pub use self::postgres::{Database, DatabaseUrlError};
 pub use self::requests::REJECTIONS_PER_HOST;
 pub use self::schema::SCHEMA_VERSION;
 pub use self::sqlite::FILE_NAME;

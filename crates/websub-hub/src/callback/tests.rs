@@ -5,7 +5,7 @@ fn parse(text: &str) -> Callback {
 }
 
 fn refusal(text: &str) -> String {
-    Callback::parse(text).expect_err(text)
+    Callback::parse(text).expect_err(text).to_string()
 }
 
 #[test]

@@ -31,7 +31,7 @@ use tracing::debug;
 use super::connection::{Connection, DatabaseRow, DbError, Value};
 use super::schema::SCHEMA_VERSION;
 use crate::transport::{CaError, add_authorities, config_with, public_authorities};
-pub use database::Database;
+pub use database::{Database, DatabaseUrlError};
 
 /// The tables; the search path is the schema of the hub.
 const TABLES: &str = include_str!("postgres/schema.sql");

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use thiserror::Error;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 use url::form_urlencoded;
@@ -24,6 +25,32 @@ pub struct Database {
     name: String,
 }
 
+/// Why a database cannot be named so: one line that never quotes the password.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DatabaseUrlError {
+    /// A schema that SQL would have to quote.
+    #[error("the schema must be of small letters, digits and underscores")]
+    Schema,
+    /// Another scheme than `postgres` or `postgresql`.
+    #[error("must begin with postgres://")]
+    Scheme,
+    /// More than one `@`, so that a part of the password would be taken for a host or an option.
+    #[error("more than one @: write %40 for @ and %3F for ? in the password")]
+    Password,
+    /// The parser's message.
+    #[error("{0}")]
+    Syntax(String),
+    /// No host.
+    #[error("has no host")]
+    NoHost,
+    /// No user.
+    #[error("has no user")]
+    NoUser,
+    /// An unsupported `sslmode`.
+    #[error("sslmode: {0:?} is not one of disable, require and verify-full")]
+    SslMode(String),
+}
+
 impl Database {
     /// Parses a URL; the hub's tables are in `schema`, which is created if it is missing and names the connection, too.
     /// Options are those that `tokio-postgres` supports, `sslmode=disable|require|verify-full` (default:
@@ -31,21 +58,18 @@ impl Database {
     /// `verify-full`, because encryption without verification does not protect.
     ///
     /// # Errors
-    /// One line that names the invalid part and never quotes the password.
-    pub fn parse(text: &str, schema: &str) -> Result<Database, String> {
-        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        if !schema.starts_with(|c: char| c.is_ascii_lowercase()) || !schema.chars().all(is_plain) {
-            return Err("the schema must be of small letters, digits and underscores".to_owned());
+    /// If the schema would need quotes, or a part of the URL is invalid or missing.
+    pub fn parse(text: &str, schema: &str) -> Result<Database, DatabaseUrlError> {
+        if !is_plain_name(schema) {
+            return Err(DatabaseUrlError::Schema);
         }
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
-            return Err("must begin with postgres://".to_owned());
+            return Err(DatabaseUrlError::Scheme);
         }
         let (address, query) = text.split_once('?').unwrap_or((text, ""));
         // An unescaped @ or ? ends the password too early, and its rest would be printed as a host or an option.
         if query.contains('@') || address.matches('@').count() > 1 {
-            return Err(
-                "more than one @: write %40 for @ and %3F for ? in the password".to_owned(),
-            );
+            return Err(DatabaseUrlError::Password);
         }
         let mut mode = None;
         let mut root_cert = None;
@@ -61,12 +85,16 @@ impl Database {
                 _ => options = format!("{options}&{pair}"),
             }
         }
-        let parsed = format!("{address}?{options}").parse();
-        let mut config: Config = parsed.map_err(|error| super::text(&error))?;
+        let mut config: Config = format!("{address}?{options}")
+            .parse()
+            .map_err(|error| DatabaseUrlError::Syntax(super::text(&error)))?;
         if config.get_hosts().is_empty() {
-            return Err("has no host".to_owned());
+            return Err(DatabaseUrlError::NoHost);
         }
-        let user = config.get_user().ok_or("has no user")?.to_owned();
+        let user = config
+            .get_user()
+            .ok_or(DatabaseUrlError::NoUser)?
+            .to_owned();
         if config.get_dbname().is_none() {
             config.dbname(&user);
         }
@@ -75,11 +103,7 @@ impl Database {
             None if is_here => SslMode::Disable,
             None | Some("require" | "verify-full") => SslMode::Require,
             Some("disable") => SslMode::Disable,
-            Some(other) => {
-                return Err(format!(
-                    "sslmode: {other:?} is not one of disable, require and verify-full"
-                ));
-            }
+            Some(other) => return Err(DatabaseUrlError::SslMode(other.to_owned())),
         });
         // A URL without @ has no password: a colon then begins a port.
         let (_, shown) = address
@@ -93,6 +117,14 @@ impl Database {
             schema: schema.to_owned(),
         })
     }
+}
+
+/// Tells whether SQL takes a name without quotes: small letters, digits and underscores, a letter first.
+fn is_plain_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
 /// Tells whether a host is this machine: a socket file, `localhost` or a loopback address.
@@ -170,7 +202,7 @@ mod tests {
             ("postgres://u:secret/d", "port"),
             ("postgres://u:secret@h?connect_timeout=x", "connect_timeout"),
         ] {
-            let error = Database::parse(text, "news").expect_err(text);
+            let error = Database::parse(text, "news").expect_err(text).to_string();
             assert!(error.contains(what), "{error}");
             assert!(!error.contains("secret"), "{error}");
             assert!(!error.contains('\n'), "{error}");
