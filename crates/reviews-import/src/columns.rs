@@ -772,7 +772,7 @@ mod tests {
         }
         let mapping = match mapping {
             "" => Mapping::new(),
-            mapping => parse_mapping(mapping)?,
+            mapping => parse_mapping(mapping).map_err(|error| error.to_string())?,
         };
         let rules = Rules {
             mapping: &mapping,

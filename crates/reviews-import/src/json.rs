@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Deserializer, Map, Value};
 
 use super::formats::is_usual;
-use super::record::{Field, Mapping, ReadError};
+use super::record::{Field, Mapping, ObjectError, ReadError};
 use super::shape::Shape;
 use super::text::normal;
 use reviewd_data::dataset::{reason, unreadable};
@@ -448,14 +448,15 @@ fn has_field(shape: &Shape, field: Field, mapping: &Mapping) -> bool {
 
 impl Element<'_> {
     /// Parses the element.
-    pub(super) fn value(&self) -> Result<Value, String> {
+    pub(super) fn value(&self) -> Result<Value, ObjectError> {
         if self.json.len() > ELEMENT_BYTES_MAX {
-            return Err(format!("is longer than {ELEMENT_BYTES_MAX} bytes"));
+            return Err(ObjectError::TooLong(ELEMENT_BYTES_MAX));
         }
-        let mut value: Value = serde_json::from_str(self.json).map_err(|error| {
-            let reason = reason(&error);
-            format!("is not JSON: {reason} at column {}", error.column())
-        })?;
+        let mut value: Value =
+            serde_json::from_str(self.json).map_err(|error| ObjectError::Json {
+                reason: reason(&error).to_string(),
+                column: error.column(),
+            })?;
         join_comments(&mut value);
         Ok(value)
     }

@@ -74,7 +74,8 @@ pub use merge::{
     StoredFileError, VerifiedAs, new_file,
 };
 pub use record::{
-    Field, MappedField, Mapping, ReadError, Record, RecordResult, Refusal, parse_mapping,
+    Field, MappedField, Mapping, MappingError, ObjectError, ReadError, Record, RecordResult,
+    Refusal, parse_mapping,
 };
 pub use source::{ImportSource, Options, SourceReport, Vouched};
 pub use status::{PublishedIf, StatusOptions, parse_published_if};

@@ -224,7 +224,7 @@ impl<'f> Merge<'f> {
             Ok(record) => record,
             Err(Refusal { line, reason }) => {
                 self.unidentified += 1;
-                return self.refuse(at, line, reason);
+                return self.refuse(at, line, reason.to_string());
             }
         };
         let accepted = normalize(&record, source)

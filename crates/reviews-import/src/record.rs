@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+/// Why a row or a table is refused: after a missing quotation mark, columns and rows are merged.
+pub(super) const MISPLACED_QUOTE: &str = "a quotation mark that opens here closes in the middle of a column; is one missing, or not doubled?";
+
 /// A field of a review, or information for parsing one; `--map`, reports and `formats.json` name it in snake case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -74,12 +77,23 @@ pub struct MappedField {
     pub column: String,
 }
 
+/// Why a value of `--map` is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum MappingError {
+    /// No equals sign.
+    #[error("`{0}` is not of the form field=column")]
+    Form(String),
+    /// No field has the name; the message lists all.
+    #[error("{0}")]
+    Field(String),
+}
+
 /// Parses one value of `--map`: `rating=Stars`, or several, `rating=Stars,text=What they said`. A comma separates two of
 /// them only if a field and `=` follow it, so a column's name may have commas and equals signs.
 ///
 /// # Errors
-/// A message for the command line if a value is not of this form, or names no field.
-pub fn parse_mapping(text: &str) -> Result<Mapping, String> {
+/// If a value is not of this form, or names no field.
+pub fn parse_mapping(text: &str) -> Result<Mapping, MappingError> {
     let mut mapping = Mapping::new();
     let mut start = 0;
     let commas = text.match_indices(',').map(|(at, _)| at);
@@ -93,12 +107,14 @@ pub fn parse_mapping(text: &str) -> Result<Mapping, String> {
     Ok(mapping)
 }
 
-fn parse_pair(pair: &str) -> Result<MappedField, String> {
+fn parse_pair(pair: &str) -> Result<MappedField, MappingError> {
     let (name, column) = pair
         .split_once('=')
-        .ok_or_else(|| format!("`{pair}` is not of the form field=column"))?;
-    let field = Field::deserialize(StrDeserializer::new(name.trim()))
-        .map_err(|error: NameError| error.to_string().replacen("variant", "field", 1))?;
+        .ok_or_else(|| MappingError::Form(pair.to_owned()))?;
+    let field =
+        Field::deserialize(StrDeserializer::new(name.trim())).map_err(|error: NameError| {
+            MappingError::Field(error.to_string().replacen("variant", "field", 1))
+        })?;
     Ok(MappedField {
         field,
         column: column.trim().to_owned(),
@@ -185,7 +201,48 @@ pub struct Refusal {
     /// The line on which the part begins, from 1.
     pub line: u64,
     /// Why it is refused.
-    pub reason: String,
+    pub reason: ObjectError,
+}
+
+/// Why a part of a source is not a record.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ObjectError {
+    /// A number, a text or a list.
+    #[error("is not an object")]
+    NotAnObject,
+    /// An object without any key that reviews of the format have.
+    #[error("is not a review of {format}: it has no {keys}")]
+    Foreign {
+        /// The name of the format.
+        format: String,
+        /// The keys, joined by "or no".
+        keys: String,
+    },
+    /// More than a mebibyte of JSON; the limit in bytes.
+    #[error("is longer than {0} bytes")]
+    TooLong(usize),
+    /// Invalid JSON.
+    #[error("is not JSON: {reason} at column {column}")]
+    Json {
+        /// The parser's message.
+        reason: String,
+        /// From 1.
+        column: usize,
+    },
+    /// A quotation mark that closes in the middle of a column, in the first line of the row.
+    #[error("{MISPLACED_QUOTE}")]
+    Quote,
+    /// The same, in a later line of the row, from 1 in the source.
+    #[error("line {0}: {MISPLACED_QUOTE}")]
+    QuoteAtLine(u64),
+    /// A row with more cells than the header.
+    #[error("has {cells} columns, but the header has {header_cells}")]
+    TooManyCells {
+        /// Cells of the row.
+        cells: usize,
+        /// Cells of the header.
+        header_cells: usize,
+    },
 }
 
 /// Why a source could not be read completely, such as a truncated file or an unknown format.

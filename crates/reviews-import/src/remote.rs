@@ -15,7 +15,10 @@ mod shopify;
 mod spec;
 
 pub use collect::{CollectLimits, Collected, RemoteClient, RemoteError, collect};
+pub use credentials::CredentialsError;
 pub use message::{RemoteBody, RemoteRequest, RemoteResponse, SourceValidators};
+pub use platform::PageError;
+pub use shopify::ShopifyError;
 pub use spec::{
     RemoteKind, RemoteList, RemoteSource, RemoteVerification, SOURCES_MAX, SpecError,
     is_permitted_url,

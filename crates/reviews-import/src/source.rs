@@ -13,7 +13,9 @@ use super::formats::{Form, SourceFormat, detect, formats, is_usual};
 use super::javascript;
 use super::json::{ListRules, extra, find};
 use super::markup::{MarkedUp, is_page, read_page, read_xml};
-use super::record::{Field, Mapping, ReadError, Record, RecordResult, Refusal};
+use super::record::{
+    Field, MISPLACED_QUOTE, Mapping, ObjectError, ReadError, Record, RecordResult, Refusal,
+};
 use super::shape::{COLUMNS_MAX, Shape};
 use super::status::StatusOptions;
 use super::text::normal;
@@ -34,9 +36,6 @@ const HEADER_FIELDS: [Field; 6] = [
     Field::Title,
     Field::OwnerReply,
 ];
-
-/// Why a row or a table is refused: after a missing quotation mark, columns and rows are merged.
-const MISPLACED: &str = "a quotation mark that opens here closes in the middle of a column; is one missing, or not doubled?";
 
 /// The operator's settings for sources; the rest is detected from their contents.
 #[derive(Clone, Debug)]
@@ -190,7 +189,7 @@ enum Content<'i> {
 /// An object of the source, or why there is none.
 struct SourceObject {
     line: u64,
-    value: Result<Value, String>,
+    value: Result<Value, ObjectError>,
 }
 
 /// All objects of a source.
@@ -290,7 +289,7 @@ impl<'i> ImportSource<'i> {
         let header = self.find_header()?;
         self.header_line = header.line;
         if let Some(opened) = header.misplaced {
-            return Err(ReadError::at(opened, MISPLACED));
+            return Err(ReadError::at(opened, MISPLACED_QUOTE));
         }
         if header.cells.len() > COLUMNS_MAX {
             let count = header.cells.len();
@@ -509,15 +508,17 @@ impl<'i> ImportSource<'i> {
         }
     }
 
-    fn record(&self, value: &Value, line: u64) -> Result<Record, String> {
+    fn record(&self, value: &Value, line: u64) -> Result<Record, ObjectError> {
         if !value.is_object() {
-            return Err("is not an object".to_owned());
+            return Err(ObjectError::NotAnObject);
         }
         let needed_keys: Vec<&str> = self.format.needs.split_whitespace().collect();
         if !needed_keys.iter().all(|key| has_key(value, key)) {
             let name = self.format.title.split(' ').next().unwrap_or_default();
-            let needs = needed_keys.join(" or no ");
-            return Err(format!("is not a review of {name}: it has no {needs}"));
+            return Err(ObjectError::Foreign {
+                format: name.to_owned(),
+                keys: needed_keys.join(" or no "),
+            });
         }
         let mut record = self.columns.record(&self.shape, value, line, self.format);
         if self.format.flag == "reviewd" {
@@ -618,19 +619,21 @@ impl<'i> ImportSource<'i> {
         }
     }
 
-    fn object_of(&self, row: TableRow) -> Result<Value, String> {
+    fn object_of(&self, row: TableRow) -> Result<Value, ObjectError> {
         let width = self.header.len();
         match row.misplaced {
-            Some(opened) if opened == row.line => return Err(MISPLACED.to_owned()),
-            Some(opened) => return Err(format!("line {opened}: {MISPLACED}")),
+            Some(opened) if opened == row.line => return Err(ObjectError::Quote),
+            Some(opened) => return Err(ObjectError::QuoteAtLine(opened)),
             None => {}
         }
         // A row may have fewer cells than the header, when its last cells are empty. A row with more cells is an error:
         // most likely a quotation mark is missing.
         let mut extra = row.cells.iter().skip(width);
         if extra.any(|value| !value.trim().is_empty()) {
-            let count = row.cells.len();
-            return Err(format!("has {count} columns, but the header has {width}"));
+            return Err(ObjectError::TooManyCells {
+                cells: row.cells.len(),
+                header_cells: width,
+            });
         }
         let missing = std::iter::repeat_n(String::new(), width.saturating_sub(row.cells.len()));
         let cells = row.cells.into_iter().chain(missing);

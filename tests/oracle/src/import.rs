@@ -73,7 +73,7 @@ fn check(flag: &str, data: &[u8]) {
         match found {
             Ok(found) => {
                 if let Err(refusal) = &found {
-                    check_reason(refusal.line, &refusal.reason);
+                    check_reason(refusal.line, &refusal.reason.to_string());
                 }
                 records.push(found);
             }

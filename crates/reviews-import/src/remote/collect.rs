@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::credentials::{Credentials, read_access_token};
+use super::credentials::{Credentials, CredentialsError, read_access_token};
 use super::message::{RemoteRequest, RemoteResponse, SourceValidators};
-use super::platform::{PageNumber, read_page};
+use super::platform::{PageError, PageNumber, read_page};
 use super::spec::{RemoteKind, RemoteSource};
 use super::{platform, shopify};
 
@@ -87,7 +87,7 @@ pub enum RemoteError {
     Token(u16),
     /// The credentials cannot be used.
     #[error("the credentials cannot be used: {0}")]
-    Credentials(String),
+    Credentials(CredentialsError),
     /// Any other status.
     #[error("was answered with status {0}")]
     Status(u16),
@@ -99,8 +99,8 @@ pub enum RemoteError {
     Page {
         /// From 1.
         page: u32,
-        /// The fault.
-        reason: String,
+        /// What is wrong with it.
+        reason: PageError,
     },
     /// The limit of bytes.
     #[error("has more than {0} bytes")]

@@ -6,6 +6,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use thiserror::Error;
 use url::form_urlencoded;
 
 use super::message::{RemoteBody, RemoteRequest};
@@ -13,6 +14,32 @@ use super::spec::{RemoteKind, is_permitted_url};
 
 const GOOGLE_TOKENS: &str = "https://oauth2.googleapis.com/token";
 const YOTPO_TOKENS: &str = "https://api.yotpo.com/oauth/token";
+
+/// Why credentials cannot be used, or are not exchanged for a token.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CredentialsError {
+    /// Nothing but spaces.
+    #[error("they are empty")]
+    Empty,
+    /// A token with a control character.
+    #[error("they have a control character")]
+    ControlCharacter,
+    /// JSON for a platform that has only tokens.
+    #[error("{0} has a token, and no JSON object")]
+    NotAToken(RemoteKind),
+    /// JSON without the keys of Google.
+    #[error("an object with client_id, client_secret and refresh_token is wanted")]
+    GoogleKeys,
+    /// JSON without the keys of Yotpo.
+    #[error("an object with app_key and secret is wanted")]
+    YotpoKeys,
+    /// A token endpoint on another machine without https.
+    #[error("token_uri is neither an https address nor one of this machine")]
+    TokenUri,
+    /// An exchange that gave no token.
+    #[error("the answer to the exchange has no access_token")]
+    NoAccessToken,
+}
 
 /// What the variable or the file has.
 pub(super) enum Credentials {
@@ -39,28 +66,28 @@ struct YotpoCredentials {
 
 impl Credentials {
     /// Reads a token, or the JSON object of a platform that has one.
-    pub(super) fn parse(kind: RemoteKind, text: &str) -> Result<Credentials, String> {
+    pub(super) fn parse(kind: RemoteKind, text: &str) -> Result<Credentials, CredentialsError> {
         let text = text.trim();
         if text.is_empty() {
-            return Err("they are empty".to_owned());
+            return Err(CredentialsError::Empty);
         }
         if !text.starts_with('{') {
             if text.contains(char::is_control) {
-                return Err("they have a control character".to_owned());
+                return Err(CredentialsError::ControlCharacter);
             }
             return Ok(Credentials::Token(text.to_owned()));
         }
         match kind {
             RemoteKind::Google => google(text),
             RemoteKind::Yotpo => yotpo(text),
-            _ => Err(format!("{kind} has a token, and no JSON object")),
+            _ => Err(CredentialsError::NotAToken(kind)),
         }
     }
 }
 
-fn google(text: &str) -> Result<Credentials, String> {
-    let wanted = "an object with client_id, client_secret and refresh_token is wanted";
-    let keys: GoogleCredentials = serde_json::from_str(text).map_err(|_| wanted.to_owned())?;
+fn google(text: &str) -> Result<Credentials, CredentialsError> {
+    let keys: GoogleCredentials =
+        serde_json::from_str(text).map_err(|_| CredentialsError::GoogleKeys)?;
     let form = form_urlencoded::Serializer::new(String::new())
         .append_pair("grant_type", "refresh_token")
         .append_pair("client_id", &keys.client_id)
@@ -74,9 +101,9 @@ fn google(text: &str) -> Result<Credentials, String> {
     exchange(keys.token_uri, GOOGLE_TOKENS, body)
 }
 
-fn yotpo(text: &str) -> Result<Credentials, String> {
-    let wanted = "an object with app_key and secret is wanted";
-    let keys: YotpoCredentials = serde_json::from_str(text).map_err(|_| wanted.to_owned())?;
+fn yotpo(text: &str) -> Result<Credentials, CredentialsError> {
+    let keys: YotpoCredentials =
+        serde_json::from_str(text).map_err(|_| CredentialsError::YotpoKeys)?;
     let message = json!({
         "client_id": keys.app_key,
         "client_secret": keys.secret,
@@ -89,10 +116,14 @@ fn yotpo(text: &str) -> Result<Credentials, String> {
     exchange(keys.token_uri, YOTPO_TOKENS, body)
 }
 
-fn exchange(uri: Option<String>, usual: &str, body: RemoteBody) -> Result<Credentials, String> {
+fn exchange(
+    uri: Option<String>,
+    usual: &str,
+    body: RemoteBody,
+) -> Result<Credentials, CredentialsError> {
     let url = uri.unwrap_or_else(|| usual.to_owned());
     if !is_permitted_url(&url) {
-        return Err("token_uri is neither an https address nor one of this machine".to_owned());
+        return Err(CredentialsError::TokenUri);
     }
     Ok(Credentials::Exchange(RemoteRequest {
         url,
@@ -102,10 +133,10 @@ fn exchange(uri: Option<String>, usual: &str, body: RemoteBody) -> Result<Creden
 }
 
 /// Reads the token in the answer to an exchange (RFC 6749 §5.1).
-pub(super) fn read_access_token(body: &[u8]) -> Result<String, String> {
+pub(super) fn read_access_token(body: &[u8]) -> Result<String, CredentialsError> {
     let answer: Value = serde_json::from_slice(body).unwrap_or_default();
     let token = answer["access_token"]
         .as_str()
-        .ok_or("the answer to the exchange has no access_token")?;
+        .ok_or(CredentialsError::NoAccessToken)?;
     Ok(token.to_owned())
 }

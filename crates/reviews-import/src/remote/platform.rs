@@ -10,10 +10,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use thiserror::Error;
 use url::Url;
 
 use super::message::{RemoteBody, RemoteRequest, RemoteResponse};
-use super::shopify;
+use super::shopify::{self, ShopifyError};
 use super::spec::{RemoteKind, RemoteSource};
 
 /// Reviews in a page, where the platform has no smaller limit.
@@ -133,6 +134,29 @@ fn with_pairs(address: &str, pairs: &[(&str, &str)]) -> String {
     url.into()
 }
 
+/// What is wrong with a page.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PageError {
+    /// The parser's message.
+    #[error("it is no complete JSON ({0})")]
+    Json(String),
+    /// An error of Google with a status of success.
+    #[error("it is an error")]
+    Answered,
+    /// Another value than a list.
+    #[error("it is no list of reviews")]
+    NoList,
+    /// An object without a list of reviews.
+    #[error("it has no list \"reviews\"")]
+    NoReviews,
+    /// A page of a source of one document.
+    #[error("it has no pages")]
+    NoPages,
+    /// A page of Shopify.
+    #[error(transparent)]
+    Shopify(#[from] ShopifyError),
+}
+
 /// What a page says of itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PageSummary {
@@ -142,12 +166,12 @@ pub(super) struct PageSummary {
     pub(super) next: Option<PageNumber>,
 }
 
-/// Reads how many reviews a page has, and which page follows; the error says what is wrong with the page.
+/// Reads how many reviews a page has, and which page follows.
 pub(super) fn read_page(
     kind: RemoteKind,
     response: &RemoteResponse,
     page: &PageNumber,
-) -> Result<PageSummary, String> {
+) -> Result<PageSummary, PageError> {
     if matches!(kind, RemoteKind::Json | RemoteKind::Csv) {
         // Whether it has reviews is found when it is read as an export.
         return Ok(PageSummary {
@@ -156,11 +180,11 @@ pub(super) fn read_page(
         });
     }
     let document: Value = serde_json::from_slice(&response.body)
-        .map_err(|error| format!("it is no complete JSON ({error})"))?;
+        .map_err(|error| PageError::Json(error.to_string()))?;
     match kind {
         RemoteKind::Google => {
             if document.get("error").is_some() || !document.is_object() {
-                return Err("it is an error".to_owned());
+                return Err(PageError::Answered);
             }
             // A location without reviews answers with an empty object.
             let count = document["reviews"].as_array().map_or(0, Vec::len);
@@ -172,7 +196,7 @@ pub(super) fn read_page(
             Ok(summary)
         }
         RemoteKind::Woocommerce => {
-            let reviews = document.as_array().ok_or("it is no list of reviews")?;
+            let reviews = document.as_array().ok_or(PageError::NoList)?;
             let count = reviews.len();
             let page_count = response.page_count.as_deref().unwrap_or_default();
             let is_last = match page_count.trim().parse::<u32>() {
@@ -193,7 +217,7 @@ pub(super) fn read_page(
         }
         RemoteKind::Trustpilot | RemoteKind::Judgeme | RemoteKind::Yotpo => {
             let reviews = document["reviews"].as_array();
-            let count = reviews.ok_or("it has no list \"reviews\"")?.len();
+            let count = reviews.ok_or(PageError::NoReviews)?.len();
             // A page may be smaller than was asked for, so only an empty one is the end.
             let is_last = count == 0;
             Ok(PageSummary {
@@ -201,7 +225,7 @@ pub(super) fn read_page(
                 next: if is_last { None } else { Some(page.next(None)) },
             })
         }
-        RemoteKind::Json | RemoteKind::Csv => Err("it has no pages".to_owned()),
+        RemoteKind::Json | RemoteKind::Csv => Err(PageError::NoPages),
     }
 }
 
@@ -244,7 +268,7 @@ mod tests {
                 ..RemoteResponse::default()
             };
             let error = read_page(kind, &response, &PageNumber::first()).unwrap_err();
-            assert!(error.contains("no complete JSON"), "{kind}: {error}");
+            assert!(matches!(error, PageError::Json(_)), "{kind}: {error}");
         }
     }
 

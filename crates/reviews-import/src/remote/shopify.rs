@@ -4,6 +4,7 @@
 //! Each field of such an object is a text; a rating is JSON in a text: `{"value":"4.0","scale_min":"1.0","scale_max":"5.0"}`.
 
 use serde_json::{Map, Value, json};
+use thiserror::Error;
 
 /// Asks for one page of reviews, each field under its key.
 pub(super) const QUERY: &str = "query Reviews($after: String) { \
@@ -30,6 +31,23 @@ const FIELDS: [&str; 7] = [
     "merchant_replied_at",
 ];
 
+/// Why an answer is no page of reviews.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ShopifyError {
+    /// The first of the errors that Shopify answered with.
+    #[error("it says {0:?}")]
+    Answered(String),
+    /// No list of objects.
+    #[error("it has no metaobjects")]
+    NoMetaobjects,
+    /// No `hasNextPage`.
+    #[error("it does not say whether it is the last")]
+    NoHasNextPage,
+    /// A further page whose beginning is not named.
+    #[error("it has no endCursor, but is not the last")]
+    NoEndCursor,
+}
+
 /// What a page says of itself.
 pub(super) struct ShopifyPage {
     pub(super) count: usize,
@@ -38,7 +56,7 @@ pub(super) struct ShopifyPage {
 }
 
 /// Reads how many reviews a page has; an answer with errors has status 200, too.
-pub(super) fn read_page(document: &Value) -> Result<ShopifyPage, String> {
+pub(super) fn read_page(document: &Value) -> Result<ShopifyPage, ShopifyError> {
     if let Some(error) = document["errors"]
         .as_array()
         .and_then(|errors| errors.first())
@@ -46,17 +64,19 @@ pub(super) fn read_page(document: &Value) -> Result<ShopifyPage, String> {
         let message = error["message"]
             .as_str()
             .unwrap_or("an error without a message");
-        return Err(format!("it says {message:?}"));
+        return Err(ShopifyError::Answered(message.to_owned()));
     }
     let found = &document["data"]["metaobjects"];
-    let nodes = found["nodes"].as_array().ok_or("it has no metaobjects")?;
+    let nodes = found["nodes"]
+        .as_array()
+        .ok_or(ShopifyError::NoMetaobjects)?;
     let info = &found["pageInfo"];
     let has_next = info["hasNextPage"]
         .as_bool()
-        .ok_or("it does not say whether it is the last")?;
+        .ok_or(ShopifyError::NoHasNextPage)?;
     let end = match (has_next, info["endCursor"].as_str()) {
         (true, Some(end)) => Some(end.to_owned()),
-        (true, None) => return Err("it has no endCursor, but is not the last".to_owned()),
+        (true, None) => return Err(ShopifyError::NoEndCursor),
         (false, _) => None,
     };
     Ok(ShopifyPage {
