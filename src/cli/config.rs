@@ -18,8 +18,8 @@ use tracing::Level;
 
 use super::exit::{Failure, Status};
 use super::values::{
-    RATE_MAX, SecretFlag, number, parse_base_url, parse_header_value, parse_host, parse_listen,
-    parse_origin, parse_size, parse_time, time,
+    RATE_MAX, SecretFlag, ValueError, number, parse_base_url, parse_header_value, parse_host,
+    parse_listen, parse_origin, parse_size, parse_time, time,
 };
 use crate::http::{Proxies, Rates};
 use crate::hub::guard::{Guard, Ports};
@@ -304,7 +304,7 @@ pub(super) fn data_directory(named: Option<&Path>) -> Option<&Path> {
 }
 
 /// Parses a time of which 0 means never.
-fn parse_poll(text: &str) -> Result<Duration, String> {
+fn parse_poll(text: &str) -> Result<Duration, ValueError> {
     match parse_time(text)? {
         Duration::ZERO => Ok(Duration::ZERO),
         _ => time("100ms", "24h")(text),
@@ -312,10 +312,10 @@ fn parse_poll(text: &str) -> Result<Duration, String> {
 }
 
 /// Parses the memory for bytes in flight, which has room for one response of any usual size.
-fn parse_in_flight_memory(text: &str) -> Result<u64, String> {
+fn parse_in_flight_memory(text: &str) -> Result<u64, ValueError> {
     let bytes = parse_size(text)?;
     if bytes < IN_FLIGHT_BYTES_MIN {
-        return Err("must be at least 1MiB".to_owned());
+        return Err(ValueError::TooSmall("1MiB"));
     }
     Ok(bytes)
 }

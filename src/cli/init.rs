@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::exit::{Failure, Status, print};
 use super::folder::{create, new_log, remove};
+use super::values::ValueError;
 use crate::clock;
 use crate::dataset::{
     CHANGES, FILES, NAME_BYTES_MAX, PAGE_LANGUAGES, REVIEWS, SITE, TAXONOMY, URL_BYTES_MAX,
@@ -57,13 +58,13 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
             return Err(Failure::new(Status::CannotCreate, message));
         }
     }
-    let name = stated_or_asked(&args.name, "Name of the business: ", parse_name);
-    let name = name.ok_or_else(|| missing("--name"))?;
+    let name = stated_or_asked(&args.name, "Name of the business: ", parse_name)
+        .ok_or_else(|| missing("--name"))?;
     let question = "What it does (law, dental, plumbing …): ";
-    let kind = stated_or_asked(&args.trade, question, parse_trade);
-    let kind = kind.unwrap_or_else(|| TYPE_DEFAULT.to_owned());
-    let site = stated_or_asked(&args.site, "Its website (https://…): ", parse_url);
-    let site = site.ok_or_else(|| missing("--site"))?;
+    let kind = stated_or_asked(&args.trade, question, parse_trade)
+        .unwrap_or_else(|| TYPE_DEFAULT.to_owned());
+    let site = stated_or_asked(&args.site, "Its website (https://…): ", parse_url)
+        .ok_or_else(|| missing("--site"))?;
     fs::create_dir_all(folder)
         .map_err(|error| creation_failure(Status::CannotCreate, folder, &error))?;
     let taxonomy = json!({
@@ -129,7 +130,7 @@ fn creation_failure(status: Status, path: &Path, error: &io::Error) -> Failure {
 
 /// Returns the schema.org type of a trade: the trade itself if it is written like a type, else the type that it names
 /// in words, else [`TYPE_DEFAULT`].
-fn parse_trade(trade: &str) -> Result<String, String> {
+fn parse_trade(trade: &str) -> Result<String, ValueError> {
     let trade = parse_name(trade)?;
     if is_type_name(&trade) {
         return Ok(trade);
@@ -148,36 +149,36 @@ fn is_type_name(trade: &str) -> bool {
         && trade.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-pub(super) fn parse_name(text: &str) -> Result<String, String> {
+pub(super) fn parse_name(text: &str) -> Result<String, ValueError> {
     let name = text.trim();
     if name.is_empty() || name.len() > NAME_BYTES_MAX || name.contains(char::is_control) {
-        return Err(format!("must be one line of 1 to {NAME_BYTES_MAX} bytes"));
+        return Err(ValueError::Name);
     }
     Ok(name.to_owned())
 }
 
 /// Returns a language in which the pages have words.
-fn parse_language(text: &str) -> Result<String, String> {
+fn parse_language(text: &str) -> Result<String, ValueError> {
     let language = text.trim().to_lowercase();
     if PAGE_LANGUAGES.contains(&language.as_str()) {
         return Ok(language);
     }
-    Err(format!("must be one of {}", PAGE_LANGUAGES.join(", ")))
+    Err(ValueError::OneOf(PAGE_LANGUAGES.join(", ")))
 }
 
 /// Returns a color in the notation of `site.json`.
-fn parse_color(text: &str) -> Result<String, String> {
+fn parse_color(text: &str) -> Result<String, ValueError> {
     let color = text.trim().to_lowercase();
     if Color::parse(&color).is_none() {
-        return Err("must be a color such as #1f5f58".to_owned());
+        return Err(ValueError::Color);
     }
     Ok(color)
 }
 
-fn parse_url(text: &str) -> Result<String, String> {
+fn parse_url(text: &str) -> Result<String, ValueError> {
     let url = text.trim();
     if url.len() > URL_BYTES_MAX || !is_absolute_url(url) {
-        return Err("must be an http or https address such as https://example.com/".to_owned());
+        return Err(ValueError::Website);
     }
     Ok(url.to_owned())
 }
@@ -187,7 +188,7 @@ fn parse_url(text: &str) -> Result<String, String> {
 fn stated_or_asked(
     flag: &Option<String>,
     question: &str,
-    parse: fn(&str) -> Result<String, String>,
+    parse: fn(&str) -> Result<String, ValueError>,
 ) -> Option<String> {
     if flag.is_some() || !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return flag.clone();
@@ -202,7 +203,7 @@ fn stated_or_asked(
         }
         match parse(&answer) {
             Ok(value) => return Some(value),
-            Err(why) => drop(writeln!(io::stderr(), "{why}")),
+            Err(error) => drop(writeln!(io::stderr(), "{error}")),
         }
     }
 }

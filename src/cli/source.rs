@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
+use thiserror::Error;
 
 use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status, print};
@@ -22,6 +23,19 @@ const SOURCES_BYTES_MAX: u64 = 1 << 20;
 
 /// Bytes of a file with a token, at most.
 const TOKEN_BYTES_MAX: u64 = 64 << 10;
+
+/// Why the token of a source cannot be read.
+#[derive(Debug, Error)]
+pub(super) enum TokenError {
+    #[error("the environment variable {0} has no token")]
+    Variable(String),
+    #[error("{file}: {error}")]
+    Read { file: String, error: io::Error },
+    #[error("{file}: has mode {mode:o}, so that others may read the token: chmod 600")]
+    Exposed { file: String, mode: u32 },
+    #[error("{0}: is not text")]
+    NotText(String),
+}
 
 #[derive(Args)]
 pub(super) struct SourceArgs {
@@ -192,28 +206,38 @@ fn write_sources(data: &Path, list: &RemoteList) -> Result<(), Failure> {
 /// Reads the token of a source from its variable or file; `None` if it has neither.
 ///
 /// # Errors
-/// If there is none, or if others than its owner may read the file.
-pub(super) fn read_token(data: &Path, source: &RemoteSource) -> Result<Option<String>, String> {
+/// If the variable or the file has none, or if others than its owner may read the file.
+pub(super) fn read_token(data: &Path, source: &RemoteSource) -> Result<Option<String>, TokenError> {
     if let Some(name) = &source.token_env {
         return match std::env::var(name) {
             Ok(token) if !token.trim().is_empty() => Ok(Some(token)),
-            _ => Err(format!("the environment variable {name} has no token")),
+            _ => Err(TokenError::Variable(name.clone())),
         };
     }
     let Some(file) = &source.token_file else {
         return Ok(None);
     };
     let path = data.join(file);
-    let metadata = fs::metadata(&path).map_err(|error| format!("{file}: {error}"))?;
-    if metadata.mode() & 0o077 != 0 {
-        let mode = metadata.mode() & 0o777;
-        return Err(format!(
-            "{file}: has mode {mode:o}, so that others may read the token: chmod 600"
-        ));
+    let mode = fs::metadata(&path)
+        .map_err(|error| unreadable_token(file, error))?
+        .mode();
+    if mode & 0o077 != 0 {
+        return Err(TokenError::Exposed {
+            file: file.clone(),
+            mode: mode & 0o777,
+        });
     }
-    let bytes = read_bounded(&path, TOKEN_BYTES_MAX).map_err(|error| format!("{file}: {error}"))?;
-    let token = String::from_utf8(bytes).map_err(|_| format!("{file}: is not text"))?;
+    let bytes =
+        read_bounded(&path, TOKEN_BYTES_MAX).map_err(|error| unreadable_token(file, error))?;
+    let token = String::from_utf8(bytes).map_err(|_| TokenError::NotText(file.clone()))?;
     Ok(Some(token))
+}
+
+fn unreadable_token(file: &str, error: io::Error) -> TokenError {
+    TokenError::Read {
+        file: file.to_owned(),
+        error,
+    }
 }
 
 /// Reads a file of at most `bytes_max` bytes.

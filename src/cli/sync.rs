@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use sha2::{Digest, Sha256};
+use thiserror::Error;
 use ureq::Agent;
 use ureq::http::HeaderMap;
 use ureq::http::header::{ETAG, LAST_MODIFIED, RETRY_AFTER};
@@ -199,7 +200,7 @@ fn read_source(
     }
     let token = match read_token(&args.data, source) {
         Ok(token) => token,
-        Err(message) => return SourceOutcome::Failed(SourceFailure::of(message)),
+        Err(error) => return SourceOutcome::Failed(SourceFailure::of(error.to_string())),
     };
     let usual = CollectLimits::default();
     let time_left = RUN_TIME_MAX.saturating_sub(budget.began.elapsed());
@@ -259,10 +260,10 @@ fn import(
         let Some(SourceOutcome::Read(collected)) = outcomes.get(&source.id) else {
             continue;
         };
-        if let Err(message) = merge_pages(&mut merge, source, &collected.pages) {
+        if let Err(error) = merge_pages(&mut merge, source, &collected.pages) {
             outcomes.insert(
                 source.id.clone(),
-                SourceOutcome::Failed(SourceFailure::of(message)),
+                SourceOutcome::Failed(SourceFailure::of(error.to_string())),
             );
         }
     }
@@ -293,17 +294,27 @@ fn open_when_free(data: &Path) -> Result<Folder, Failure> {
     }
 }
 
+/// A page of a source that is no export.
+#[derive(Debug, Error)]
+#[error("page {number}: {error}")]
+struct PageReadError {
+    /// From 1.
+    number: u32,
+    error: ReadError,
+}
+
 /// Merges all pages of a source, or none.
 fn merge_pages(
     merge: &mut Merge<'_>,
     source: &RemoteSource,
     pages: &[Vec<u8>],
-) -> Result<(), String> {
+) -> Result<(), PageReadError> {
     let options = import_options(source);
     let mut read: Vec<(ImportSource<'_>, Vec<RecordResult>)> = Vec::new();
     for (number, page) in (1..).zip(pages) {
-        let page = read_page(source, page, &options);
-        read.push(page.map_err(|error| format!("page {number}: {error}"))?);
+        let records_of_page =
+            read_page(source, page, &options).map_err(|error| PageReadError { number, error })?;
+        read.push(records_of_page);
     }
     for (opened, records) in read {
         merge.begin(&opened);

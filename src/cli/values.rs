@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use clap::builder::RangedI64ValueParser;
 use clap::{ValueEnum, value_parser};
+use thiserror::Error;
 use url::Url;
 
+use crate::dataset::NAME_BYTES_MAX;
 use crate::pages::Language;
 
 /// Largest rate limit in requests per minute.
@@ -33,6 +35,46 @@ const SIZE_UNITS: [(&str, u64); 5] = [
     ("MiB", 1 << 20),
     ("GiB", 1 << 30),
 ];
+
+/// Why a value of a flag is refused: the rest of a line that begins with the flag.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum ValueError {
+    #[error("must be a whole number with ms, s, m, h or d")]
+    Time,
+    #[error("must be from {min} to {max}")]
+    TimeRange {
+        min: &'static str,
+        max: &'static str,
+    },
+    #[error("must be a whole number with B, KiB, MiB or GiB")]
+    Size,
+    #[error("must be at least {0}")]
+    TooSmall(&'static str),
+    #[error(
+        "must be ADDRESS:PORT with an IP address, localhost:PORT, :PORT for all addresses, or PORT"
+    )]
+    Listen,
+    #[error("must be a URL that begins with http:// or https://")]
+    Url,
+    /// The part of the URL that is permitted.
+    #[error("must have nothing after host and port, and no user name: {0}")]
+    AfterPort(String),
+    #[error("must have nothing after the path, and no user name")]
+    AfterPath,
+    /// The permitted values.
+    #[error("must be one of {0}")]
+    OneOf(String),
+    #[error("must be the name of a host, such as reviewd, with or without a port")]
+    Host,
+    #[error("must be 1 to {HEADER_BYTES_MAX} visible ASCII characters and spaces")]
+    HeaderValue,
+    #[error("must be one line of 1 to {NAME_BYTES_MAX} bytes")]
+    Name,
+    #[error("must be a color such as #1f5f58")]
+    Color,
+    #[error("must be an http or https address such as https://example.com/")]
+    Website,
+}
 
 /// How a command prints its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -63,27 +105,25 @@ pub(super) fn number(min: i64, max: i64) -> RangedI64ValueParser<u32> {
 pub(super) fn time(
     min: &'static str,
     max: &'static str,
-) -> impl Fn(&str) -> Result<Duration, String> + Clone + Send + Sync + 'static {
+) -> impl Fn(&str) -> Result<Duration, ValueError> + Clone + Send + Sync + 'static {
     move |text| match parse_time(text)? {
         time if (parse_time(min)?..=parse_time(max)?).contains(&time) => Ok(time),
-        _ => Err(format!("must be from {min} to {max}")),
+        _ => Err(ValueError::TimeRange { min, max }),
     }
 }
 
 /// Parses a time: a whole number and its unit; `0` needs none.
-pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_time(text: &str) -> Result<Duration, ValueError> {
     let ms = match text {
         "0" => Some(0),
         text => parse_scaled(text, &TIME_UNITS),
     };
-    let time = ms.map(Duration::from_millis);
-    time.ok_or_else(|| "must be a whole number with ms, s, m, h or d".to_owned())
+    ms.map(Duration::from_millis).ok_or(ValueError::Time)
 }
 
 /// Parses a size: a whole number, and `B`, `KiB`, `MiB` or `GiB`; a bare number is bytes.
-pub(super) fn parse_size(text: &str) -> Result<u64, String> {
-    let size = parse_scaled(text, &SIZE_UNITS);
-    size.ok_or_else(|| "must be a whole number with B, KiB, MiB or GiB".to_owned())
+pub(super) fn parse_size(text: &str) -> Result<u64, ValueError> {
+    parse_scaled(text, &SIZE_UNITS).ok_or(ValueError::Size)
 }
 
 /// Parses digits followed by one of `units`; `None` for any other text and for numbers that are too large.
@@ -96,7 +136,7 @@ fn parse_scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
 
 /// Parses an address to listen on: `ADDRESS:PORT`; `PORT` or `localhost:PORT` for this machine only; `:PORT` for all
 /// addresses, of IPv4 and IPv6.
-pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, ValueError> {
     if let Ok(address) = text.parse() {
         return Ok(address);
     }
@@ -109,55 +149,54 @@ pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     };
     match (ip, port) {
         (Some(ip), Some(port)) => Ok(SocketAddr::new(ip, port)),
-        _ => Err("must be ADDRESS:PORT with an IP address, localhost:PORT, :PORT for all addresses, or PORT".to_owned()),
+        _ => Err(ValueError::Listen),
     }
 }
 
 /// Parses an `http` or `https` URL.
-pub(super) fn parse_http_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).ok();
-    let url = url.filter(|url| ["http", "https"].contains(&url.scheme()));
-    url.ok_or_else(|| "must be a URL that begins with http:// or https://".to_owned())
+pub(super) fn parse_http_url(text: &str) -> Result<Url, ValueError> {
+    match Url::parse(text) {
+        Ok(url) if ["http", "https"].contains(&url.scheme()) => Ok(url),
+        _ => Err(ValueError::Url),
+    }
 }
 
 /// Parses the public address: `http` or `https`, a host and an optional port, without a path.
 ///
 /// The result has no trailing slash, and scheme and host are in lower case, normalized by RFC 3986 §6.2.2.1.
-pub(super) fn parse_base_url(text: &str) -> Result<String, String> {
+pub(super) fn parse_base_url(text: &str) -> Result<String, ValueError> {
     let url = parse_http_url(text)?;
     let origin = url.origin().ascii_serialization();
     // With a path, a query, a fragment, a user name or a password the URL is longer than its origin.
     if url.as_str().strip_suffix('/') != Some(origin.as_str()) {
-        return Err(format!(
-            "must have nothing after host and port, and no user name: {origin}"
-        ));
+        return Err(ValueError::AfterPort(origin));
     }
     Ok(origin)
 }
 
 /// Parses the public address of files: like [`parse_base_url`], but also with a path.
-pub(super) fn parse_site_url(text: &str) -> Result<String, String> {
+pub(super) fn parse_site_url(text: &str) -> Result<String, ValueError> {
     let url = parse_http_url(text)?;
     let has_user = !url.username().is_empty() || url.password().is_some();
     if has_user || url.query().is_some() || url.fragment().is_some() {
-        return Err("must have nothing after the path, and no user name".to_owned());
+        return Err(ValueError::AfterPath);
     }
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
 /// Parses the language of pages.
-pub(super) fn parse_page_language(text: &str) -> Result<String, String> {
+pub(super) fn parse_page_language(text: &str) -> Result<String, ValueError> {
     match Language::of_tag(text.as_bytes()) {
         Some(language) => Ok(language.code().to_owned()),
         None => {
             let codes: Vec<&str> = Language::all().map(Language::code).collect();
-            Err(format!("must be one of {}", codes.join(", ")))
+            Err(ValueError::OneOf(codes.join(", ")))
         }
     }
 }
 
 /// Parses an origin of web pages, or `*`.
-pub(super) fn parse_origin(text: &str) -> Result<String, String> {
+pub(super) fn parse_origin(text: &str) -> Result<String, ValueError> {
     match text {
         "*" => Ok(text.to_owned()),
         _ => parse_base_url(text),
@@ -165,21 +204,19 @@ pub(super) fn parse_origin(text: &str) -> Result<String, String> {
 }
 
 /// Parses a host name, with or without a port.
-pub(super) fn parse_host(text: &str) -> Result<String, String> {
+pub(super) fn parse_host(text: &str) -> Result<String, ValueError> {
     let url = parse_base_url(&format!("http://{text}")).unwrap_or_default();
     match url.strip_prefix("http://") {
         Some(host) if !host.contains('*') => Ok(host.to_owned()),
-        _ => Err("must be the name of a host, such as reviewd, with or without a port".to_owned()),
+        _ => Err(ValueError::Host),
     }
 }
 
 /// Parses a value for a header: visible ASCII and spaces, not empty.
-pub(super) fn parse_header_value(text: &str) -> Result<String, String> {
+pub(super) fn parse_header_value(text: &str) -> Result<String, ValueError> {
     let is_visible = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     if !is_visible || !(1..=HEADER_BYTES_MAX).contains(&text.len()) {
-        return Err(format!(
-            "must be 1 to {HEADER_BYTES_MAX} visible ASCII characters and spaces"
-        ));
+        return Err(ValueError::HeaderValue);
     }
     Ok(text.to_owned())
 }

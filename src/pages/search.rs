@@ -43,6 +43,10 @@ impl PageQuery<'_> {
     }
 }
 
+/// The page that shows the issues of a query, in HTML.
+#[derive(Debug)]
+pub(crate) struct IssuesPage(pub(crate) String);
+
 impl Pages {
     /// Parses the query string of a search page or of the widget, without its `?`.
     ///
@@ -54,14 +58,18 @@ impl Pages {
         raw: &[u8],
         language: PageLanguage,
         buffers: &'b mut Buffers,
-    ) -> Result<PageQuery<'b>, String> {
-        self.parse_query(raw, language, buffers).map_err(|issues| {
-            if page == QueryPage::Widget {
+    ) -> Result<PageQuery<'b>, IssuesPage> {
+        let issues = match self.parse_query(raw, language, buffers) {
+            Ok(query) => return Ok(query),
+            Err(issues) => issues,
+        };
+        Err(IssuesPage(match page {
+            QueryPage::Widget => {
                 let errors = issues.iter().map(ToString::to_string);
-                return self.widget_error(raw, language, errors.collect());
+                self.widget_error(raw, language, errors.collect())
             }
-            self.search_error(&QueryParams::read(raw, language), language, &issues)
-        })
+            _ => self.search_error(&QueryParams::read(raw, language), language, &issues),
+        }))
     }
 
     /// Parses a query string.
@@ -93,8 +101,11 @@ impl Pages {
         let page = rank::search(index, query, scratch);
         let filter = &query.filter;
         let aspect = filter.aspect.and_then(|name| self.aspect(name));
-        let words = filter.words.iter().flat_map(Words::terms);
-        let words = words.filter(|term| !term.is_excluded);
+        let words = filter
+            .words
+            .iter()
+            .flat_map(Words::terms)
+            .filter(|term| !term.is_excluded);
         let terms: Vec<Term<'_>> = words.chain(filter.text.map(Term::anywhere)).collect();
         let mut evidence: HashMap<&str, Vec<Range<u32>>> = HashMap::new();
         let mentions = aspect.into_iter();

@@ -45,7 +45,9 @@ fn text(pages: &Pages, address: &str) -> String {
 fn ask(pages: &Pages, query: &str) -> Result<String, String> {
     let mut buffers = Buffers::default();
     let language = pages.language(query.as_bytes(), std::iter::empty());
-    let parsed = pages.parse(QueryPage::Home, query.as_bytes(), language, &mut buffers)?;
+    let parsed = pages
+        .parse(QueryPage::Home, query.as_bytes(), language, &mut buffers)
+        .map_err(|error_page| error_page.0)?;
     assert!(!parsed.is_empty(), "{query}");
     Ok(pages.search(&parsed, language, &mut Scratch::default()))
 }

@@ -5,18 +5,27 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use thiserror::Error;
 use tracing::warn;
 
 use crate::http::{AppState, Reason};
 use crate::model::sync::{SYNC_BYTES_MAX, SYNC_FILE, SourceState, SyncState};
 
-use super::files::{Stamp, read_file};
+use super::files::{ReadCause, Stamp, read_file};
 
 /// The code of failing sources on `/readyz`.
 const FAILING: &str = "source_failing";
 
 /// The code of a file that cannot be read.
 const UNREADABLE: &str = "sync_state";
+
+/// Why `sync.json` cannot be read.
+#[derive(Debug, Error)]
+#[error(transparent)]
+enum SyncFileError {
+    Read(#[from] ReadCause),
+    Json(#[from] serde_json::Error),
+}
 
 /// Looks at `sync.json`.
 pub(super) struct SourceWatcher {
@@ -44,7 +53,8 @@ impl SourceWatcher {
         let readiness = &self.app.readiness;
         let state = match self.read() {
             Ok(state) => state,
-            Err(message) => {
+            Err(error) => {
+                let message = error.to_string();
                 warn!(file = %self.path.display(), message, "the state of the sources cannot be read");
                 let reason = Reason::new(UNREADABLE, format!("{SYNC_FILE} cannot be read"));
                 return readiness.report(&reason);
@@ -58,11 +68,10 @@ impl SourceWatcher {
         self.app.sources.store(Arc::new(state));
     }
 
-    fn read(&self) -> Result<SyncState, String> {
-        let bytes = read_file(&self.path, SYNC_BYTES_MAX).map_err(|error| error.to_string())?;
-        match bytes {
+    fn read(&self) -> Result<SyncState, SyncFileError> {
+        match read_file(&self.path, SYNC_BYTES_MAX)? {
             None => Ok(SyncState::default()),
-            Some(bytes) => SyncState::parse(&bytes).map_err(|error| error.to_string()),
+            Some(bytes) => Ok(SyncState::parse(&bytes)?),
         }
     }
 }

@@ -53,6 +53,17 @@ pub struct TlsError {
     may_pass: bool,
 }
 
+/// Why a certificate is not valid now.
+#[derive(Debug, Error)]
+enum ValidityError {
+    #[error("the first certificate is not X.509")]
+    NotX509,
+    #[error("the first certificate expired at {0}: replace it with a renewed one")]
+    Expired(Timestamp),
+    #[error("the first certificate is not valid before {0}: check the clock, or wait")]
+    NotYetValid(Timestamp),
+}
+
 /// The certificate and key of the next handshake.
 #[derive(Debug)]
 pub(super) struct CertificateResolver(ArcSwap<Pair>);
@@ -206,7 +217,8 @@ fn read_pair(
         let what = "contains no certificate (PEM, BEGIN CERTIFICATE), the server's own first";
         return Err(wrong_certificate(files, what.to_owned()));
     };
-    let ends = check_validity(own, now).map_err(|what| wrong_certificate(files, what))?;
+    let ends =
+        check_validity(own, now).map_err(|error| wrong_certificate(files, error.to_string()))?;
     let key_pem = read(&files.key).map_err(|cause| fail_to_read(KEY_FLAG, &files.key, &cause))?;
     let private_key = PrivateKeyDer::from_pem_slice(&key_pem).map_err(|_| {
         let what = "contains no unencrypted private key (PEM, BEGIN PRIVATE KEY)";
@@ -239,18 +251,14 @@ fn wrong_key(files: &TlsFiles, what: String) -> TlsError {
 }
 
 /// Returns the last valid second of `own`; an error if it is not valid at `now`.
-fn check_validity(own: &CertificateDer<'_>, now: Timestamp) -> Result<Timestamp, String> {
-    let validity = parse_validity(own).ok_or("the first certificate is not X.509")?;
+fn check_validity(own: &CertificateDer<'_>, now: Timestamp) -> Result<Timestamp, ValidityError> {
+    let validity = parse_validity(own).ok_or(ValidityError::NotX509)?;
     let (begins, ends) = validity.into_inner();
     if now > ends {
-        return Err(format!(
-            "the first certificate expired at {ends}: replace it with a renewed one"
-        ));
+        return Err(ValidityError::Expired(ends));
     }
     if now < begins {
-        return Err(format!(
-            "the first certificate is not valid before {begins}: check the clock, or wait"
-        ));
+        return Err(ValidityError::NotYetValid(begins));
     }
     Ok(ends)
 }

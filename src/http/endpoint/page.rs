@@ -161,9 +161,9 @@ pub(super) fn rendered<'s>(
                 return head.serve_stored(served, index);
             }
             Ok(query) => query,
-            Err(html) => {
+            Err(error_page) => {
                 let error = HttpError::Issues(Bytes::new());
-                return Reply::RefuseByPage(error, html.into(), policy);
+                return Reply::RefuseByPage(error, error_page.0.into(), policy);
             }
         };
         if query.needs_insights() && served.snapshot().insights().is_none() {
