@@ -212,6 +212,7 @@ fn files_copied_one_after_another_are_read_as_one_set() {
     let program = Program::serve(&["--data", data.path().to_str().unwrap(), "--no-hub"]);
     for name in ["reviews.json", "taxonomy.json"] {
         fs::copy(next.path().join(name), data.path().join(name)).unwrap();
+        // Longer than the program waits between two looks: it sees the first file without the second.
         thread::sleep(Duration::from_millis(400));
     }
     program.wait_for_log("a changed dataset is served");

@@ -199,6 +199,7 @@ fn read_late<S: Read + Write>(mut frames: Frames<S>) {
     for stream in (3..35).step_by(2) {
         frames.get(stream, path);
     }
+    // The late reading itself is tested.
     thread::sleep(Duration::from_millis(300));
     let mut bodies: HashMap<u32, Vec<u8>> = HashMap::new();
     let mut ended = 0;
@@ -273,6 +274,7 @@ fn tls_records_without_data_do_not_start_the_header_time() {
     }
     stream.conn.refresh_traffic_keys().unwrap();
     stream.flush().unwrap();
+    // Longer than the header time, which must not have begun.
     thread::sleep(short * 2);
     let reply = ask(stream, "/healthz").unwrap();
     assert!(reply.starts_with("HTTP/1.1 200 "), "{reply}");

@@ -128,6 +128,7 @@ impl World {
                         self.give(number);
                     }
                 }
+                // One of the random acts: nothing happens for a while.
                 _ => thread::sleep(Duration::from_millis(20)),
             }
         }

@@ -159,6 +159,7 @@ fn new_content_reaches_slow_subscribers_beside_newcomers_that_hang() {
         settings.policy.retry_delays = vec![Duration::from_secs(1)];
     });
     let honest = Subscriber::delivering(|_| {
+        // Honest, but slow: the time that the others must not add to.
         std::thread::sleep(Duration::from_millis(1_200));
         Reply::status(204)
     });

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicI64, AtomicUsize};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -56,7 +56,10 @@ pub(crate) fn subscribe(program: &Program, callback: &str) {
 
 /// Addresses by name; names under `.sub.test` are 127.0.0.1 unless the test sets others.
 #[derive(Clone, Default)]
-pub(crate) struct Names(Arc<Mutex<HashMap<String, Vec<Vec<IpAddr>>>>>);
+pub(crate) struct Names {
+    answers: Arc<Mutex<HashMap<String, Vec<Vec<IpAddr>>>>>,
+    lookups: Arc<AtomicUsize>,
+}
 
 /// A running hub and its state directory.
 pub(crate) struct Rig {
@@ -77,11 +80,20 @@ impl Names {
     pub(crate) fn set(&self, name: &str, answers: &[&[&str]]) {
         let parse = |all: &&[&str]| all.iter().map(|one| one.parse().unwrap()).collect();
         let answers = answers.iter().map(parse).collect();
-        self.0.lock().unwrap().insert(name.to_owned(), answers);
+        self.answers
+            .lock()
+            .unwrap()
+            .insert(name.to_owned(), answers);
+    }
+
+    /// Returns how often a name was resolved.
+    pub(crate) fn lookups(&self) -> usize {
+        self.lookups.load(SeqCst)
     }
 
     fn look_up(&self, host: &str) -> io::Result<Vec<IpAddr>> {
-        let mut names = self.0.lock().unwrap();
+        self.lookups.fetch_add(1, SeqCst);
+        let mut names = self.answers.lock().unwrap();
         match names.get_mut(host) {
             Some(answers) if answers.len() > 1 => Ok(answers.remove(0)),
             Some(answers) if !answers[0].is_empty() => Ok(answers[0].clone()),

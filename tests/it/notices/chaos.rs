@@ -75,6 +75,7 @@ fn kills_and_failures_lose_no_notice_and_repeat_none_without_a_reason() {
             0 => Reply::status(500),
             1 => Reply::HangUp,
             2 => {
+                // A slow receiver, so that a kill finds requests in flight.
                 thread::sleep(Duration::from_millis(100));
                 Reply::status(200)
             }
@@ -101,6 +102,7 @@ fn kills_and_failures_lose_no_notice_and_repeat_none_without_a_reason() {
         }
         site.publish();
         if random.below(3) == 0 {
+            // The program is killed at a random time after the change.
             thread::sleep(Duration::from_millis(random.below(2_500) as u64));
             kills.fetch_add(1, SeqCst);
             drop(program);
