@@ -47,9 +47,10 @@ fn every_check_has_a_target_and_a_corpus() {
     let checks: BTreeSet<String> = CHECKS.iter().map(|(name, _)| (*name).to_owned()).collect();
     let manifest = fs::read_to_string(fuzz().join("Cargo.toml")).expect("fuzz/Cargo.toml");
     for folder in ["fuzz_targets", "corpus"] {
-        let names = entries(&fuzz().join(folder)).into_iter();
-        let names = names.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
-        let names: BTreeSet<String> = names.collect();
+        let names: BTreeSet<String> = entries(&fuzz().join(folder))
+            .into_iter()
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+            .collect();
         assert_eq!(checks, names, "CHECKS (left) against fuzz/{folder} (right)");
     }
     for name in checks {
@@ -68,8 +69,8 @@ fn the_targets_are_locked_to_the_versions_of_the_package() {
     let package = locked(&fuzz().join("../Cargo.lock"));
     let targets = locked(&fuzz().join("Cargo.lock"));
     let own = ["reviewd-fuzz", "libfuzzer-sys", "arbitrary", "jobserver"];
-    let other = targets.difference(&package);
-    let other: Vec<_> = other
+    let other: Vec<_> = targets
+        .difference(&package)
         .filter(|(name, _)| !own.contains(&name.as_str()))
         .collect();
     assert!(
@@ -81,8 +82,7 @@ fn the_targets_are_locked_to_the_versions_of_the_package() {
 /// Names and versions of the packages in a lock file.
 fn locked(file: &Path) -> BTreeSet<(String, String)> {
     let text = fs::read_to_string(file).expect("a lock file");
-    let packages = text.split("[[package]]\n").skip(1);
-    let packages = packages.filter_map(|package| {
+    let packages = text.split("[[package]]\n").skip(1).filter_map(|package| {
         let (name, rest) = package.strip_prefix("name = \"")?.split_once('"')?;
         let (version, _) = rest.strip_prefix("\nversion = \"")?.split_once('"')?;
         Some((name.to_owned(), version.to_owned()))

@@ -79,8 +79,9 @@ fn modules_import_only_what_lies_below_them() {
 /// modules of earlier rows are allowed, and no circle can form.
 fn import_table() -> BTreeMap<String, Vec<String>> {
     let mut sources = sources().iter();
-    let root = sources.find(|source| source.path == "src/lib.rs");
-    let root = root.expect("src/lib.rs");
+    let root = sources
+        .find(|source| source.path == "src/lib.rs")
+        .expect("src/lib.rs");
     let rows = root.text.lines();
     let head = "//! | module | turns what into what | may import |";
     let rows = rows.skip_while(|line| *line != head).skip(2);
@@ -239,8 +240,8 @@ use crate::server; fn hidden() {}
 "##,
     );
     assert_eq!(source.module(), "pages");
-    let imports = [(2, "model"), (2, "search"), (2, "search"), (5, "hub")];
-    let imports = imports.map(|(line, name)| (line, name.to_owned()));
+    let imports = [(2, "model"), (2, "search"), (2, "search"), (5, "hub")]
+        .map(|(line, name)| (line, name.to_owned()));
     assert_eq!(source.imports(), imports);
     assert_eq!(source.product_lines, 7);
     assert_eq!(source.words("hub"), [5]);

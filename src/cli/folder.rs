@@ -197,8 +197,9 @@ pub(super) fn new_log() -> Result<String, Failure> {
 
 /// Locks the directory itself, so no lock file is left behind.
 pub(super) fn lock(path: &Path) -> Result<File, Failure> {
-    let locked = File::open(path).map_err(TryLockError::Error);
-    let locked = locked.and_then(|folder| folder.try_lock().map(|()| folder));
+    let locked = File::open(path)
+        .map_err(TryLockError::Error)
+        .and_then(|folder| folder.try_lock().map(|()| folder));
     let shown = path.display();
     locked.map_err(|error| match error {
         TryLockError::WouldBlock => {

@@ -489,8 +489,10 @@ fn render_source(source: &SourceReport) -> Vec<String> {
         lines.push(format!("  {field:20} {}", printable(column)));
     }
     if !source.unused_columns.is_empty() {
-        let names = source.unused_columns.join(", ");
-        let names = names.replace(char::is_control, " ");
+        let names = source
+            .unused_columns
+            .join(", ")
+            .replace(char::is_control, " ");
         lines.push(format!("  {:20} {names}", "not used"));
     }
     let counts = [

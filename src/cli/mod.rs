@@ -349,8 +349,9 @@ pub fn command() -> clap::Command {
 fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
     let program = Cli::command();
     let serve = program.find_subcommand("serve").into_iter();
-    let shared = serve.flat_map(|serve| serve.get_arguments().map(|flag| flag.get_id().clone()));
-    let shared: HashSet<clap::Id> = shared.collect();
+    let shared: HashSet<clap::Id> = serve
+        .flat_map(|serve| serve.get_arguments().map(|flag| flag.get_id().clone()))
+        .collect();
     program.mut_subcommands(|command| {
         let command_name = command.get_name().to_owned();
         let has_groups = ["serve", "config"].contains(&&*command_name);

@@ -82,8 +82,7 @@ impl WorkProgress {
 
 impl Drop for WorkProgress {
     fn drop(&mut self) {
-        let shown = self.shown.get_mut();
-        let shown = shown.unwrap_or_else(PoisonError::into_inner);
+        let shown = self.shown.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(bar) = shown.bar.take() {
             bar.finish_and_clear();
         }

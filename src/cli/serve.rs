@@ -178,8 +178,9 @@ fn is_running(id: u32) -> bool {
 
 /// Returns the id of the process that wrote a temporary file of this name.
 fn draft_owner(name: &str) -> Option<u32> {
-    let draft = name.strip_prefix("content-date.");
-    let draft = draft.and_then(|rest| rest.strip_suffix(".new"));
+    let draft = name
+        .strip_prefix("content-date.")
+        .and_then(|rest| rest.strip_suffix(".new"));
     draft
         .or_else(|| name.strip_prefix("writable."))?
         .parse()

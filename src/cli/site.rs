@@ -68,8 +68,10 @@ pub(super) fn write(export: &SiteExport<'_>) -> Result<(), Failure> {
     let mut site = pages.static_site();
     let context = pages.context();
     for (address, name) in FILES {
-        let row = DOCUMENTS.iter().find(|row| row.address == address);
-        let row = row.expect("a test finds each document");
+        let row = DOCUMENTS
+            .iter()
+            .find(|row| row.address == address)
+            .expect("a test finds each document");
         if let Some(document) = row.resource(&context) {
             folder.write(name, &file_bytes(name, &document.body))?;
         }

@@ -104,8 +104,9 @@ impl RateLimiter {
         let now = u64::try_from(elapsed).unwrap_or(u64::MAX);
         let client = client_key(client);
         let set = usize::try_from(self.hash.hash_one(client)).unwrap_or(0) % SETS;
-        let buckets = self.sets[set].lock();
-        let mut buckets = buckets.unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = self.sets[set]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let mut counted = buckets.iter();
         let way = counted.position(|bucket| bucket.client == client && bucket.full_at > now);
         let way = way.unwrap_or_else(|| {

@@ -70,8 +70,9 @@ impl RequestMetrics {
         // Overflows after 584 years.
         let elapsed_ns = elapsed.as_nanos() as u64;
         let mut bounds = BOUNDS_US.iter();
-        let bucket = bounds.position(|bound| elapsed_ns <= bound * 1_000);
-        let bucket = bucket.unwrap_or(BOUNDS_US.len());
+        let bucket = bounds
+            .position(|bound| elapsed_ns <= bound * 1_000)
+            .unwrap_or(BOUNDS_US.len());
         let class = usize::from(status / 100).clamp(2, 5) - 2;
         route.requests[class].fetch_add(1, Relaxed);
         route.bytes.fetch_add(bytes, Relaxed);

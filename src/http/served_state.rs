@@ -77,8 +77,10 @@ impl ServedState {
         // Another version of reviewd may answer the same query of the same dataset with other bytes.
         let version = env!("CARGO_PKG_VERSION").as_bytes();
         // While the insights are being derived, searches use the previous ones, which change the result too.
-        let carried = snapshot.insights().filter(|_| !snapshot.has_own_insights());
-        let carried = carried.map_or(&[][..], |document| &document.digest);
+        let carried = snapshot
+            .insights()
+            .filter(|_| !snapshot.has_own_insights())
+            .map_or(&[][..], |document| &document.digest);
         Ok(ServedState {
             documents,
             last_modified,
@@ -239,8 +241,9 @@ impl StoredDocument {
         } else {
             Coding::Identity
         };
-        let body = resource.encoded(coding);
-        let body = body.expect("a variant that is ready stays ready");
+        let body = resource
+            .encoded(coding)
+            .expect("a variant that is ready stays ready");
         let variant = &self.variants[coding as usize];
         Variant {
             body,

@@ -125,8 +125,10 @@ fn plain(message: &NoticeMessage, text: &str) -> String {
         "{}: {}\n{}",
         message.link_label, message.link, message.business
     );
-    let parts = [heading.as_str(), text, &foot];
-    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> = [heading.as_str(), text, &foot]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect();
     parts.join("\n\n")
 }
 

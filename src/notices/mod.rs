@@ -115,8 +115,10 @@ impl ReviewNotices {
             (ChangeKind::Changed, &changes.changed),
             (ChangeKind::New, &changes.added),
         ] {
-            let rows = ids.iter().rev();
-            let rows = rows.filter_map(|id| self.snapshot.index.row_of_id(id));
+            let rows = ids
+                .iter()
+                .rev()
+                .filter_map(|id| self.snapshot.index.row_of_id(id));
             all.extend(rows.map(|row| self.change(event, row)));
         }
         all.retain(|change| accepts(setting, change));

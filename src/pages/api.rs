@@ -178,14 +178,18 @@ impl<'d> Operation<'d> {
     ) -> Operation<'d> {
         let query = text(value, "x-example-query");
         let lists = [&item["parameters"], &value["parameters"]];
-        let all = lists.into_iter().filter_map(Value::as_array).flatten();
-        let all = all.map(|parameter| resolve(document, parameter));
+        let all = lists
+            .into_iter()
+            .filter_map(Value::as_array)
+            .flatten()
+            .map(|parameter| resolve(document, parameter));
         let own = all.filter(|parameter| {
             let name = text(parameter, "name");
             !name.starts_with("If-") && name != "Accept-Encoding"
         });
-        let parameters = own.map(|parameter| OperationParameter::of(parameter, query));
-        let parameters: Vec<OperationParameter<'d>> = parameters.collect();
+        let parameters: Vec<OperationParameter<'d>> = own
+            .map(|parameter| OperationParameter::of(parameter, query))
+            .collect();
         let (parent, last) = path.rsplit_once('/').unwrap_or_default();
         let in_path = parameters.iter().find(|one| one.location == "path");
         let mut target = match in_path {
@@ -199,9 +203,11 @@ impl<'d> Operation<'d> {
         let content = &value["requestBody"]["content"];
         let messages = content["application/json"]["examples"].as_object();
         let message = messages.and_then(|examples| examples.values().next());
-        let form = content["application/x-www-form-urlencoded"]["example"].as_object();
-        let form = form.into_iter().flatten();
-        let form = form.map(|(name, value)| (&**name, value.as_str().unwrap_or_default()));
+        let form = content["application/x-www-form-urlencoded"]["example"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| (&**name, value.as_str().unwrap_or_default()));
         let responses = value["responses"]["200"]["content"].as_object();
         let media_type = responses.and_then(|content| content.keys().next());
         Operation {

@@ -26,8 +26,9 @@ pub(crate) fn llms(context: &PageContext<'_>) -> String {
     let stats = &context.pages.stats;
     let count = counted(stats.count, "review", "reviews");
     let verified = markdown(&verification(snapshot));
-    let rating = stats.mean_short();
-    let rating = rating.map(|mean| format!("{mean} of 5 stars from {count}. {verified}"));
+    let rating = stats
+        .mean_short()
+        .map(|mean| format!("{mean} of 5 stars from {count}. {verified}"));
     let groups = context.interface.groups();
     rendered(&LlmsText {
         name: markdown(&snapshot.business.name),

@@ -101,15 +101,18 @@ impl Pages {
     fn bars(&self, t: &Messages, params: &QueryParams) -> Vec<StarBar> {
         let distribution = &self.stats.distribution;
         let most = distribution.iter().max().copied().unwrap_or(0);
-        let lines = distribution.iter().enumerate().rev();
-        let lines = lines.map(|(at, count)| StarBar {
-            stars: at + 1,
-            label: t.counted(&t.star_count, at as u64 + 1),
-            number: t.number(*count),
-            count: t.counted(&t.review_count, *count),
-            percent: rounded(*count, most, 1000).unwrap_or(0) as f64 / 10.0,
-            href: anchored(&params.with_language(&format!("/?rating={}", at + 1))),
-        });
+        let lines = distribution
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(at, count)| StarBar {
+                stars: at + 1,
+                label: t.counted(&t.star_count, at as u64 + 1),
+                number: t.number(*count),
+                count: t.counted(&t.review_count, *count),
+                percent: rounded(*count, most, 1000).unwrap_or(0) as f64 / 10.0,
+                href: anchored(&params.with_language(&format!("/?rating={}", at + 1))),
+            });
         lines.collect()
     }
 

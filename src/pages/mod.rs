@@ -108,8 +108,11 @@ pub(crate) const HTML: &str = "text/html; charset=utf-8";
 
 /// The aspects with mentions, the most mentioned first; ties keep the order of the taxonomy.
 fn mentioned(insights: Option<&Insights>) -> Vec<&Aspect> {
-    let aspects = insights.into_iter().flat_map(|insights| &insights.aspects);
-    let mut aspects: Vec<&Aspect> = aspects.filter(|one| one.mention_count > 0).collect();
+    let mut aspects: Vec<&Aspect> = insights
+        .into_iter()
+        .flat_map(|insights| &insights.aspects)
+        .filter(|one| one.mention_count > 0)
+        .collect();
     aspects.sort_by_key(|aspect| std::cmp::Reverse(aspect.mention_count));
     aspects
 }

@@ -324,8 +324,11 @@ mod tests {
     #[test]
     fn spans_without_reviews_keep_their_columns_and_the_last_one_is_not_over() {
         let chart = chart(&[9, 0, 0, 0, 0, 0, 0, 11]).expect("a chart");
-        let heights = chart.columns.iter().map(|column| column.height > 0.0);
-        let heights: Vec<bool> = heights.collect();
+        let heights: Vec<bool> = chart
+            .columns
+            .iter()
+            .map(|column| column.height > 0.0)
+            .collect();
         assert_eq!(
             heights,
             [true, false, false, false, false, false, false, true]

@@ -198,8 +198,11 @@ pub(super) fn service_label<'s>(snapshot: &'s Snapshot, id: &'s str) -> &'s str 
 
 /// Ids and labels of all services, the business's own list first; an id may come twice.
 pub(super) fn services(snapshot: &Snapshot) -> impl Iterator<Item = (&str, &str)> {
-    let listed = snapshot.business.services.iter();
-    let listed = listed.map(|service| (&*service.id, &*service.label));
+    let listed = snapshot
+        .business
+        .services
+        .iter()
+        .map(|service| (&*service.id, &*service.label));
     let mentioned = snapshot.taxonomy.services.iter();
     listed.chain(mentioned.map(|service| (&*service.id, &*service.label)))
 }

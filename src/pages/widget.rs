@@ -52,8 +52,11 @@ pub(crate) fn script() -> String {
         rest = comment.split_once("*/").map_or("", |(_, after)| after);
     }
     styles.push_str(rest);
-    let lines = styles.lines().map(str::trim);
-    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    let lines: Vec<&str> = styles
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
     SCRIPT.replace("STYLESHEET", &lines.join("\n"))
 }
 

@@ -42,8 +42,10 @@ fn parse_stat(stat: &str) -> Option<Usage> {
 }
 
 pub(super) fn memory() -> Option<u64> {
-    let machine = fs::read_to_string("/proc/meminfo").ok();
-    let machine = machine.as_deref().and_then(parse_meminfo);
+    let machine = fs::read_to_string("/proc/meminfo")
+        .ok()
+        .as_deref()
+        .and_then(parse_meminfo);
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limits = cgroup_files(&groups).into_iter().filter_map(|path| {
         // "max" if there is no limit.

@@ -226,8 +226,11 @@ impl Stamps {
         if self != last {
             return Some(QUIET);
         }
-        let times = self.files.iter().flatten();
-        let times = times.flat_map(|stamp| [stamp.modified, stamp.changed]);
+        let times = self
+            .files
+            .iter()
+            .flatten()
+            .flat_map(|stamp| [stamp.modified, stamp.changed]);
         let ages = times.map(|(s, ns)| now_ms - s * 1_000 - ns / 1_000_000);
         let youngest = ages.filter_map(|age_ms| u64::try_from(age_ms).ok()).min()?;
         let left = QUIET.saturating_sub(Duration::from_millis(youngest));

@@ -270,8 +270,9 @@ impl LogWriter {
         let now = clock::instant();
         let mut due: Vec<&mut Output> = self.outputs.iter_mut().flatten().collect();
         due.retain(|output| output.is_due(now));
-        let files = due.iter().map(|output| output.destination.file.as_fd());
-        let mut files: Vec<PollFd<'_>> = files
+        let mut files: Vec<PollFd<'_>> = due
+            .iter()
+            .map(|output| output.destination.file.as_fd())
             .map(|file| PollFd::from_borrowed_fd(file, PollFlags::OUT))
             .collect();
         // If this fails, no log is ready, and the loop tries again.

@@ -225,8 +225,10 @@ impl MetricSources {
     fn sources(&self, out: &mut Encoder<'_>) -> fmt::Result {
         let state = self.app.sources.load();
         let now = clock::now();
-        let sources = state.sources.iter();
-        let sources = sources.map(|(id, source)| (id.as_str(), source));
+        let sources = state
+            .sources
+            .iter()
+            .map(|(id, source)| (id.as_str(), source));
         let ages = sources
             .clone()
             .filter_map(|(id, source)| Some((id, source.age_s(now)?)));
@@ -318,14 +320,18 @@ fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
         ("status", stats.failed_status.load(Relaxed)),
         ("deferred", stats.deferred.load(Relaxed)),
     ];
-    let failures = AttemptFailure::ALL.iter().zip(&stats.failed);
-    let failures = failures.map(|((_, name), count)| (*name, count.load(Relaxed)));
+    let failures = AttemptFailure::ALL
+        .iter()
+        .zip(&stats.failed)
+        .map(|((_, name), count)| (*name, count.load(Relaxed)));
     let attempts = attempts.into_iter().chain(failures);
     out.counters("reviewd_hub_attempts", "outcome", attempts)?;
     let delivered_ns = stats.delivered_ms.load(Relaxed).saturating_mul(1_000_000);
     out.seconds("reviewd_hub_delivery_seconds", delivered_ns)?;
-    let removals = RemovalReason::ALL.iter().zip(&stats.removed);
-    let removals = removals.map(|((_, name, _), count)| (*name, count.load(Relaxed)));
+    let removals = RemovalReason::ALL
+        .iter()
+        .zip(&stats.removed)
+        .map(|((_, name, _), count)| (*name, count.load(Relaxed)));
     out.counters("reviewd_hub_removals", "reason", removals)?;
     notice_metrics(out, stats)
 }

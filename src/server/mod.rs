@@ -71,8 +71,11 @@ use tls::CertificateReloader;
 /// If an address cannot be bound, the data or a setting cannot be used, or signals cannot be caught.
 pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, StartError> {
     let started_ms = crate::clock::unix_ms();
-    let tls = config.tls.as_ref().map(CertificateReloader::load);
-    let tls = tls.transpose()?;
+    let tls = config
+        .tls
+        .as_ref()
+        .map(CertificateReloader::load)
+        .transpose()?;
     let acceptor = tls.as_ref().map(|tls| tls.acceptor.clone());
     let certificate = tls.as_ref().map(|tls| Arc::clone(&tls.resolver));
     // Bound before the data are read, so that a port in use is reported at once.
@@ -88,8 +91,10 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     process::log_client_memory(&config, in_flight_bytes(&config));
 
     let is_public = config.base_url.is_some() || address.ip().is_loopback();
-    let base_url = config.base_url.clone();
-    let base_url = base_url.unwrap_or_else(|| config.origin_at(address));
+    let base_url = config
+        .base_url
+        .clone()
+        .unwrap_or_else(|| config.origin_at(address));
     let mut loader = Loader::new(&config, &base_url);
     let decoded = loader.decode_when_written()?;
     let built = loader.build(decoded, None, &|| false)?;

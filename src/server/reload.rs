@@ -397,16 +397,17 @@ fn without_value(problem: &Problem) -> String {
 /// a thread of low priority. Until then documents are sent as they are.
 fn compress(app: &Arc<AppState>, served: Arc<ServedState>, previous: Option<Arc<ServedState>>) {
     let app = Arc::downgrade(app);
-    let spawned = thread::Builder::new().name("compress".to_owned());
-    let spawned = spawned.spawn(move || {
-        lower_priority(Priority::Lower);
-        let is_current = |app: Arc<AppState>| Arc::ptr_eq(&app.current(), &served);
-        let is_replaced = || !app.upgrade().is_some_and(is_current);
-        if let Some(previous) = previous {
-            drop_when_unshared(previous, REQUESTS_WAIT_MAX, is_replaced);
-        }
-        served.compress(is_replaced);
-    });
+    let spawned = thread::Builder::new()
+        .name("compress".to_owned())
+        .spawn(move || {
+            lower_priority(Priority::Lower);
+            let is_current = |app: Arc<AppState>| Arc::ptr_eq(&app.current(), &served);
+            let is_replaced = || !app.upgrade().is_some_and(is_current);
+            if let Some(previous) = previous {
+                drop_when_unshared(previous, REQUESTS_WAIT_MAX, is_replaced);
+            }
+            served.compress(is_replaced);
+        });
     if let Err(error) = spawned {
         warn!(%error, "documents are served uncompressed");
     }

@@ -122,8 +122,11 @@ fn with_a_blocked_pipe_lines_are_dropped_and_counted_and_no_request_waits() {
     let made = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(made.unwrap().success());
     // Opened for reading and writing, so that `open` does not block; nothing is read until the queue is full.
-    let pipe = OpenOptions::new().read(true).write(true).open(&path);
-    let mut pipe = pipe.unwrap();
+    let mut pipe = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&path)
+        .unwrap();
     let flags = ["--access-log", path.to_str().unwrap()];
     let program = Program::serve(&[&flags[..], &["--admin-listen", ANY_PORT]].concat());
     let admin = admin_address(&program);

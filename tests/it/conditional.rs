@@ -46,10 +46,14 @@ fn conditions_follow_rfc_9110() {
         let date = plain.field("last-modified").expect("a date");
         for (fields, status) in CASES {
             let fill = |value: &str| value.replace("TAG", plain.etag()).replace("DATE", date);
-            let filled = fields.iter().map(|(name, value)| (*name, fill(value)));
-            let filled: Vec<_> = filled.collect();
-            let fields = filled.iter().map(|(name, value)| (*name, &**value));
-            let fields: Vec<_> = fields.collect();
+            let filled: Vec<_> = fields
+                .iter()
+                .map(|(name, value)| (*name, fill(value)))
+                .collect();
+            let fields: Vec<_> = filled
+                .iter()
+                .map(|(name, value)| (*name, &**value))
+                .collect();
             let head = connection.send("HEAD", address, &fields);
             let reply = connection.send("GET", address, &fields);
             let statuses = [head.status, reply.status];

@@ -72,8 +72,12 @@ fn escapes_and_unknown_parameters_change_nothing() {
 #[test]
 fn feeds_have_the_fifty_newest_reviews() {
     let newest = service().get("/api/reviews/search?limit=50").json();
-    let newest = newest["reviews"].as_array().expect("an array").iter();
-    let newest: Vec<&str> = newest.filter_map(|review| review["id"].as_str()).collect();
+    let newest: Vec<&str> = newest["reviews"]
+        .as_array()
+        .expect("an array")
+        .iter()
+        .filter_map(|review| review["id"].as_str())
+        .collect();
     for (path, before) in [
         ("/feed.xml", "<id>tag:"),
         ("/api/feed.json", "\"id\":\"tag:"),

@@ -20,8 +20,9 @@ fn reads(description: &Value) -> Vec<(&Value, String)> {
         }
         target
     };
-    let reads = paths.iter();
-    let reads = reads.filter_map(|(path, item)| Some((item.get("get")?, filled(path, item))));
+    let reads = paths
+        .iter()
+        .filter_map(|(path, item)| Some((item.get("get")?, filled(path, item))));
     reads.collect()
 }
 
@@ -75,8 +76,10 @@ fn every_described_read_answers_as_described() {
         if media_type.contains("json") {
             let validator = validator(&document, &body["schema"]);
             let value = reply.json();
-            let faults = validator.iter_errors(&value);
-            let faults: Vec<_> = faults.map(|fault| fault.to_string()).collect();
+            let faults: Vec<_> = validator
+                .iter_errors(&value)
+                .map(|fault| fault.to_string())
+                .collect();
             assert_eq!(faults, [""; 0], "{target}");
         }
     }

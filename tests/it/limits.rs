@@ -193,8 +193,9 @@ fn a_reached_connection_limit_is_logged_once() {
     let _held = [(); 5].map(|()| Connection::kept(program.address()));
     program.wait_for_log("--address-connections");
     program.signal("TERM");
-    let again = program.rest_of_log().into_iter();
-    let again: Vec<_> = again
+    let again: Vec<_> = program
+        .rest_of_log()
+        .into_iter()
         .filter(|line| line.contains("--address-connections"))
         .collect();
     assert_eq!(again, [""; 0]);

@@ -103,8 +103,9 @@ fn a_broken_file_changes_only_readyz_until_it_is_fixed() {
     // Restoring the original contents clears the error.
     data.write("reviews.json", &reviews_json(3, FIRST));
     wait_for_no_reason(&server, "reload_failed");
-    let broken = reviews_json(3, SECOND).replace("\"rating\":1", "\"rating\":9");
-    let broken = broken.replace("\"rating\":2", "\"rating\":0");
+    let broken = reviews_json(3, SECOND)
+        .replace("\"rating\":1", "\"rating\":9")
+        .replace("\"rating\":2", "\"rating\":0");
     data.write("reviews.json", &broken);
     let refusal = wait_for_reason(&server, "reload_failed");
     let details = refusal["details"].as_array().expect("every problem");

@@ -340,8 +340,9 @@ fn a_widget_for_a_build_step_needs_no_server() {
 #[test]
 fn linked_data_for_a_build_step_is_a_script_element() {
     let html = render(&["jsonld", "--base-url", "https://www.example/reviews"]).with(0);
-    let json = html.strip_prefix("<script type=\"application/ld+json\">");
-    let json = json.and_then(|rest| rest.strip_suffix("</script>\n"));
+    let json = html
+        .strip_prefix("<script type=\"application/ld+json\">")
+        .and_then(|rest| rest.strip_suffix("</script>\n"));
     let data: Value = serde_json::from_str(json.expect("an element")).expect("JSON");
     assert!(
         data.to_string()

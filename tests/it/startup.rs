@@ -39,8 +39,9 @@ fn without_arguments_the_directory_named_data_or_a_sample_is_served() {
 #[test]
 fn broken_data_are_65_with_every_problem_and_missing_data_are_66() {
     let data = DataDir::empty();
-    let broken = reviews_json(4, DATE).replace("\"rating\":1", "\"rating\":9");
-    let broken = broken.replace("\"rating\":3", "\"rating\":7");
+    let broken = reviews_json(4, DATE)
+        .replace("\"rating\":1", "\"rating\":9")
+        .replace("\"rating\":3", "\"rating\":7");
     let missing = ["there is no such file"; 2];
     let each = ["reviews[0].rating", "reviews[2].rating"];
     for (status, parts) in [(66, missing), (65, each)] {

@@ -12,10 +12,12 @@ use crate::support::{Server, service};
 fn assert_valid(data: &Value) {
     let rules = include_str!("../fixtures/google-structured-data.json");
     let rules = serde_json::from_str(rules).expect("JSON");
-    let rules = jsonschema::draft202012::options().build(&rules);
-    let rules = rules.expect("a schema");
-    let faults = rules.iter_errors(data);
-    let faults = faults.map(|fault| format!("{}: {fault}", fault.instance_path()));
+    let rules = jsonschema::draft202012::options()
+        .build(&rules)
+        .expect("a schema");
+    let faults = rules
+        .iter_errors(data)
+        .map(|fault| format!("{}: {fault}", fault.instance_path()));
     assert_eq!(faults.collect::<Vec<_>>(), [""; 0], "{data}");
 }
 

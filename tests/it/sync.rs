@@ -190,8 +190,10 @@ fn an_edited_review_is_changed() {
         platform.publish(2, "Edited.");
         let said = sync(&folder, &[]).with(0);
         assert!(said.contains("0 added, 1 changed"), "{kind}: {said}");
-        let edited = folder.reviews().into_iter();
-        let edited = edited.filter(|review| review["text"].as_str().unwrap().ends_with("Edited."));
+        let edited = folder
+            .reviews()
+            .into_iter()
+            .filter(|review| review["text"].as_str().unwrap().ends_with("Edited."));
         assert_eq!(edited.count(), 1, "{kind}");
     }
 }

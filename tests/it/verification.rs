@@ -134,8 +134,9 @@ fn imported_reviews_name_their_publisher_in_the_linked_data() {
     let data = DataDir::empty();
     let google = r#""source":"google","source_url":null"#;
     let guide = r#""source":"local guide","source_url":"https://guide.example/r/1""#;
-    let text = reviews_json(3, DATE).replacen("google", "website", 1);
-    let text = text.replacen(google, guide, 1);
+    let text = reviews_json(3, DATE)
+        .replacen("google", "website", 1)
+        .replacen(google, guide, 1);
     data.write("reviews.json", &text);
     let document = Server::start_on(data.path()).get("/reviews.jsonld").json();
     let of = |at: usize| &document["review"][at];

@@ -89,8 +89,9 @@ const PROGRAMS: &[(&str, &str)] = &[
 fn every_promise_has_a_check_that_exists_or_says_that_it_has_none() {
     let page = read("docs/promises.md");
     let (_, tables) = page.split_once("\n## ").expect("a group of promises");
-    let rows = tables.lines().filter(|line| line.starts_with("| "));
-    let rows: Vec<&str> = rows
+    let rows: Vec<&str> = tables
+        .lines()
+        .filter(|line| line.starts_with("| "))
         .filter(|line| *line != "| promise | where | check |")
         .collect();
     assert!(rows.len() > 90, "{} promises", rows.len());
@@ -182,8 +183,9 @@ fn pages() -> BTreeSet<PathBuf> {
     let below = folders.flat_map(|folder| source::files_below(&root().join(folder)));
     let entries = fs::read_dir(root()).expect("a readable folder").flatten();
     let paths = entries.map(|entry| entry.path()).chain(below);
-    let pages = paths.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
-    let pages = pages.map(|path| path.strip_prefix(root()).map(Path::to_owned));
+    let pages = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .map(|path| path.strip_prefix(root()).map(Path::to_owned));
     pages
         .collect::<Result<_, _>>()
         .expect("paths below the root")

@@ -173,8 +173,11 @@ impl Source {
     /// `date` for `crates/reviewd-wire/src/date.rs`.
     pub(crate) fn module_path(&self) -> Vec<String> {
         let krate = self.krate();
-        let inside = self.path.trim_start_matches(krate.folder);
-        let inside = inside.trim_end_matches(".rs").trim_end_matches("/mod");
+        let inside = self
+            .path
+            .trim_start_matches(krate.folder)
+            .trim_end_matches(".rs")
+            .trim_end_matches("/mod");
         let mut path: Vec<String> = krate.base();
         if path.is_empty() || inside != "lib" {
             path.extend(inside.split('/').map(str::to_owned));
@@ -227,8 +230,9 @@ impl Source {
 
     /// Where each chain of `super::` begins, and its length.
     fn super_chains(&self) -> Vec<(usize, usize)> {
-        let starts = self.places("super::");
-        let starts = starts.filter(|at| !self.code[..*at].ends_with("super::"));
+        let starts = self
+            .places("super::")
+            .filter(|at| !self.code[..*at].ends_with("super::"));
         let chain = |at: usize| {
             let mut chain = 1;
             while self.code[at + chain * 7..].starts_with("super::") {

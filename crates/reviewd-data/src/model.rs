@@ -169,8 +169,10 @@ impl Review {
             return Cow::Borrowed(self);
         }
         let mut review = self.clone();
-        let media = review.media.iter_mut();
-        let media = media.flat_map(|one| [Some(&mut one.url), one.thumbnail_url.as_mut()]);
+        let media = review
+            .media
+            .iter_mut()
+            .flat_map(|one| [Some(&mut one.url), one.thumbnail_url.as_mut()]);
         let all = [review.author_avatar_url.as_mut()].into_iter().chain(media);
         for url in all.flatten() {
             if photo_digest(url).is_some() {

@@ -17,8 +17,10 @@ pub type Hop = Option<IpAddr>;
 
 /// Returns the hops of an X-Forwarded-For line, the right-most first, without allocating.
 pub fn parse_x_forwarded_for(line: &[u8]) -> impl Iterator<Item = Hop> + '_ {
-    let members = line.rsplit(|&byte| byte == b',').map(<[u8]>::trim_ascii);
-    let members = members.filter(|member| !member.is_empty());
+    let members = line
+        .rsplit(|&byte| byte == b',')
+        .map(<[u8]>::trim_ascii)
+        .filter(|member| !member.is_empty());
     members.take(HOPS_MAX).map(parse_node)
 }
 

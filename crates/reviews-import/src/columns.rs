@@ -109,12 +109,13 @@ impl Columns {
     pub(super) fn find(shape: &Shape, rules: Rules<'_>) -> Result<Columns, ColumnsError> {
         let mut columns = Columns::default();
         for mapped in rules.mapping {
-            let at = shape.written(&mapped.column);
-            let at = at.ok_or_else(|| ColumnsError::Unmapped {
-                field: mapped.field,
-                column: mapped.column.clone(),
-                columns: quoted(shape),
-            })?;
+            let at = shape
+                .written(&mapped.column)
+                .ok_or_else(|| ColumnsError::Unmapped {
+                    field: mapped.field,
+                    column: mapped.column.clone(),
+                    columns: quoted(shape),
+                })?;
             columns.used.push((mapped.field, vec![ColumnGroup::of(at)]));
             columns.mapped.push(mapped.field);
         }
@@ -731,8 +732,12 @@ fn length(shape: &Shape, at: usize) -> usize {
 
 /// The first names, quoted for a message.
 fn quoted(shape: &Shape) -> String {
-    let names = shape.columns.iter().filter(|column| !column.is_object);
-    let names = names.take(NAMES_MAX).map(|column| quote(&column.name));
+    let names = shape
+        .columns
+        .iter()
+        .filter(|column| !column.is_object)
+        .take(NAMES_MAX)
+        .map(|column| quote(&column.name));
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -781,8 +786,10 @@ mod tests {
             is_table: true,
         };
         let columns = Columns::find(&shape, rules).map_err(|error| error.to_string())?;
-        let used = columns.used.iter();
-        let used = used.map(|(field, groups)| format!("{field}={}", groups[0].columns[0]));
+        let used = columns
+            .used
+            .iter()
+            .map(|(field, groups)| format!("{field}={}", groups[0].columns[0]));
         Ok(used.collect::<Vec<_>>().join(" "))
     }
 

@@ -99,8 +99,12 @@ fn is_schema_review(value: &Value) -> bool {
 }
 
 fn is_review_type(name: &Value) -> bool {
-    let name = name.as_str().unwrap_or_default();
-    let name = name.rsplit(['/', ':']).next().unwrap_or_default();
+    let name = name
+        .as_str()
+        .unwrap_or_default()
+        .rsplit(['/', ':'])
+        .next()
+        .unwrap_or_default();
     ["Review", "UserReview", "EmployerReview"].contains(&name)
 }
 

@@ -99,8 +99,7 @@ impl ReviewObject {
 
     /// Renders the review with one key per line, for people to edit; the keys are in the order of the file.
     pub(super) fn render(&self) -> String {
-        let text = serde_json::to_string_pretty(&self.0);
-        let text = text.expect("a value is JSON");
+        let text = serde_json::to_string_pretty(&self.0).expect("a value is JSON");
         text.replace('\n', "\n    ")
     }
 }

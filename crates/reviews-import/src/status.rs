@@ -451,8 +451,9 @@ mod tests {
             (["2024-03-01", ""], true),
             (["published", ""], false),
         ] {
-            let rule = outcome("published", &values).expect("understood");
-            let rule = rule.expect("a status");
+            let rule = outcome("published", &values)
+                .expect("understood")
+                .expect("a status");
             assert_eq!(hides(&rule, ""), Some(expected), "{values:?}");
         }
     }

@@ -213,8 +213,12 @@ impl Client {
     /// Sends a GET with these pairs in its query. Its time limit covers lookup, connection, TLS, request and response
     /// up to the last byte that is read, so a callback that sends a byte per second cannot exceed it.
     fn get(&self, callback: &Callback, pairs: &[(&str, &str)]) -> Result<Response<Body>, Attempt> {
-        let request = self.agent.get(callback.with_query(pairs)).config();
-        let request = request.timeout_global(Some(self.timeout)).build();
+        let request = self
+            .agent
+            .get(callback.with_query(pairs))
+            .config()
+            .timeout_global(Some(self.timeout))
+            .build();
         request.call().map_err(|error| failure(&error))
     }
 
@@ -328,8 +332,10 @@ fn challenge() -> Option<String> {
 
 fn answered(response: &Response<Body>) -> Attempt {
     let status = response.status().as_u16();
-    let wish = response.headers().get("retry-after");
-    let wish = wish.filter(|_| matches!(status, 429 | 503));
+    let wish = response
+        .headers()
+        .get("retry-after")
+        .filter(|_| matches!(status, 429 | 503));
     Attempt {
         result: Some(AttemptResult::Status(status)),
         retry_after: wish.and_then(|value| parse_retry_after(value.as_bytes())),

@@ -274,8 +274,12 @@ impl Engine {
 
     /// Takes the topics that the service has published since the last batch.
     fn take_topics(&mut self) {
-        let next = self.shared.next_topics.lock();
-        let next = next.unwrap_or_else(PoisonError::into_inner).take();
+        let next = self
+            .shared
+            .next_topics
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         let Some(topics) = next else {
             return;
         };
@@ -414,8 +418,10 @@ impl Engine {
     }
 
     fn sweep(&mut self, now: UnixMillis) {
-        let swept = self.storage.read(|store| store.sweep(TOMBSTONE_AGE, now));
-        let swept = swept.unwrap_or_default();
+        let swept = self
+            .storage
+            .read(|store| store.sweep(TOMBSTONE_AGE, now))
+            .unwrap_or_default();
         for reason in &swept {
             self.shared.stats.count_removals(*reason, 1);
         }

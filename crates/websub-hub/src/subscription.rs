@@ -517,8 +517,11 @@ impl FailurePolicy {
     ) -> Duration {
         let index = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
         let delays = &self.retry_delays;
-        let delay = delays.get(index).or(delays.last()).copied();
-        let delay = delay.unwrap_or(Duration::ZERO);
+        let delay = delays
+            .get(index)
+            .or(delays.last())
+            .copied()
+            .unwrap_or(Duration::ZERO);
         let delay = delay
             .saturating_add(delay.saturating_mul(u32::from(jitter)) / (4 * u32::from(u16::MAX)));
         let wish = retry_after.unwrap_or_default().min(self.retry_after_max);

@@ -316,8 +316,9 @@ mod tests {
             (wrapped("****"), "certificate 1 is not PEM"),
             (pem + &wrapped("AAAA"), "certificate 2 cannot be used"),
         ] {
-            let error = client_config(Some(file(&text).path())).expect_err(&text);
-            let error = error.to_string();
+            let error = client_config(Some(file(&text).path()))
+                .expect_err(&text)
+                .to_string();
             assert!(error.starts_with('/'), "{error}");
             assert!(error.contains(what), "{error}");
         }

@@ -102,8 +102,8 @@ fn every_plural_form_of_a_language_is_there() {
 
 #[test]
 fn numbers_select_the_forms_of_cldr() {
-    let arabic = [0, 1, 2, 3, 10, 11, 99, 100, 103, 111, 202];
-    let arabic = arabic.map(|count| PluralRule::Arabic.category(count));
+    let arabic = [0, 1, 2, 3, 10, 11, 99, 100, 103, 111, 202]
+        .map(|count| PluralRule::Arabic.category(count));
     use Category::{Few, Many, One, Other, Two, Zero};
     let expected = [
         Zero, One, Two, Few, Few, Many, Many, Other, Few, Many, Other,

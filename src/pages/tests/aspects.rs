@@ -55,8 +55,9 @@ fn an_aspect_finds_every_review_with_and_without_a_polarity() {
     files.taxonomy = dataset::embedded().taxonomy;
     let pages = pages(files);
     let mut aspects = mentioned(pages.snapshot.insights_value()).into_iter();
-    let fees = aspects.find(|aspect| aspect.id == "fees");
-    let fees = fees.expect("mentioned");
+    let fees = aspects
+        .find(|aspect| aspect.id == "fees")
+        .expect("mentioned");
     let kept = fees.evidence.iter().flatten().count();
     let all = fees.mention_count;
     assert!(kept >= 200, "{kept} of {all}");

@@ -65,8 +65,9 @@ fn examples_of_bodies_are_what_their_schemas_say() {
                 let validator = jsonschema::draft202012::options()
                     .build(&schema)
                     .expect("a schema");
-                let faults = validator.iter_errors(example);
-                let faults = faults.map(|fault| format!("{}: {fault}", fault.instance_path()));
+                let faults = validator
+                    .iter_errors(example)
+                    .map(|fault| format!("{}: {fault}", fault.instance_path()));
                 assert_eq!(faults.collect::<Vec<_>>(), [""; 0], "{media_type}");
                 checked += 1;
             }
@@ -115,8 +116,10 @@ fn bounds_are_those_of_the_parser() {
         } else {
             let bytes_max = schema["maxLength"].as_u64().expect("a length") as usize;
             // The format of a cursor is checked, too.
-            let longest = (name != "cursor").then(|| "x".repeat(bytes_max));
-            let longest = longest.into_iter().collect();
+            let longest = (name != "cursor")
+                .then(|| "x".repeat(bytes_max))
+                .into_iter()
+                .collect();
             (longest, vec!["x".repeat(bytes_max + 1)])
         };
         assert!(valid.into_iter().all(takes), "{name}");
@@ -140,8 +143,8 @@ fn search_page_and_widget_take_every_parameter_of_the_search() {
                 document.pointer(&pointer[1..]).expect(pointer)
             })
         });
-        let names = resolved.filter(|parameter| parameter["in"] == "query");
-        let names: Vec<_> = names
+        let names: Vec<_> = resolved
+            .filter(|parameter| parameter["in"] == "query")
             .filter_map(|parameter| parameter["name"].as_str())
             .collect();
         let known = Parameter::all().map(Parameter::name).into_iter();
@@ -219,8 +222,9 @@ fn topics_are_those_that_are_pushed() {
     described.extend(listed.into_iter().flatten().filter_map(Value::as_str));
     described.sort_unstable();
     let pushed = DOCUMENTS.iter().filter(|row| row.links == Links::Topic);
-    let pushed = pushed.map(|row| format!("https://reviews.example{}", row.address));
-    let mut pushed: Vec<String> = pushed.collect();
+    let mut pushed: Vec<String> = pushed
+        .map(|row| format!("https://reviews.example{}", row.address))
+        .collect();
     pushed.sort_unstable();
     assert_eq!(described, pushed);
 }

@@ -38,8 +38,9 @@ fn an_ipv6_client_is_its_64_and_a_48_has_the_shares_of_four() {
         assert_eq!(refused, LimitReached::Address);
     };
     assert_refused("2001:db8::2");
-    let others = [1, 2, 3].map(|number| format!("2001:db8:0:{number}::1"));
-    let others = others.map(|address| busy(&table, &address).unwrap());
+    let others = [1, 2, 3]
+        .map(|number| format!("2001:db8:0:{number}::1"))
+        .map(|address| busy(&table, &address).unwrap());
     assert_refused("2001:db8:0:4::1");
     assert!(busy(&table, "2001:db8:1::1").is_ok());
     drop(others);

@@ -48,8 +48,11 @@ impl Mirror {
 /// The reviews of `/reviews.json`, by id.
 pub(crate) fn published(address: SocketAddr) -> BTreeMap<String, Value> {
     let mut document = get(address, "/reviews.json", &[]).json();
-    let reviews = document["reviews"].as_array_mut().unwrap();
-    let reviews = reviews.iter_mut().map(Value::take);
+    let reviews = document["reviews"]
+        .as_array_mut()
+        .unwrap()
+        .iter_mut()
+        .map(Value::take);
     let by_id = reviews.map(|review| (review["id"].as_str().unwrap().to_owned(), review));
     by_id.collect()
 }

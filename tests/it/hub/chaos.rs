@@ -182,11 +182,14 @@ impl World {
             version_of(&body) == last && store.list(0, 1).unwrap()[0].current == digest
         });
         self.settle(&mut store);
-        let others = (1..self.replicas.len()).map(|number| version_of(&served(number)));
-        let others: Vec<usize> = others.collect();
+        let others: Vec<usize> = (1..self.replicas.len())
+            .map(|number| version_of(&served(number)))
+            .collect();
         assert!(others.iter().all(|served| *served < last), "{others:?}");
-        let active = store.list(0, 1_000).unwrap().into_iter();
-        let active = active
+        let active = store
+            .list(0, 1_000)
+            .unwrap()
+            .into_iter()
             .map(|listed| listed.callback.uri().to_owned())
             .collect();
         let deliveries = check(&self.subscribers, &self.accepted, &active, last);

@@ -147,8 +147,9 @@ fn beside_a_thousand_verifications_that_hang_a_renewal_a_newcomer_and_an_unsubsc
 /// figures are in the output; `REVIEWD_HUB_NEWCOMERS` sets the number of newcomers (40).
 #[test]
 fn new_content_reaches_slow_subscribers_beside_newcomers_that_hang() {
-    let newcomers = std::env::var("REVIEWD_HUB_NEWCOMERS").ok();
-    let newcomers: usize = newcomers.map_or(40, |text| text.parse().unwrap());
+    let newcomers: usize = std::env::var("REVIEWD_HUB_NEWCOMERS")
+        .ok()
+        .map_or(40, |text| text.parse().unwrap());
     let rig = Rig::start_with(|settings| {
         let defaults = HubSettings::new(settings.location.clone(), settings.guard.clone());
         settings.deliveries = defaults.deliveries;

@@ -18,8 +18,13 @@ fn every_requirement_has_a_row_whose_tests_exist() {
     let mut numbers: BTreeSet<u32> = NOT_TAKEN_UP.into();
     for row in table.lines().filter(|line| line.starts_with("| H")) {
         let mut parts = row.split('`');
-        let words = parts.next().unwrap().split('(').next().unwrap();
-        let words = words.split(|c: char| !c.is_ascii_alphanumeric());
+        let words = parts
+            .next()
+            .unwrap()
+            .split('(')
+            .next()
+            .unwrap()
+            .split(|c: char| !c.is_ascii_alphanumeric());
         numbers.extend(words.filter_map(|word| word.strip_prefix('H')?.parse::<u32>().ok()));
         let names: Vec<&str> = parts.step_by(2).collect();
         assert!(!names.is_empty(), "{row}");

@@ -49,8 +49,9 @@ fn exports_are_imported_as_in_the_golden_file() {
         for refused in reasons(&report) {
             golden += &format!("  {refused}\n");
         }
-        let keys = "author rating date text source source_url verified";
-        let keys: Vec<&str> = keys.split(' ').collect();
+        let keys: Vec<&str> = "author rating date text source source_url verified"
+            .split(' ')
+            .collect();
         for review in &folder.reviews() {
             golden += &format!("  {}\n", values(review, &keys));
             for key in ["owner_reply", "language"] {

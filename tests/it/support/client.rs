@@ -243,8 +243,9 @@ impl Connection {
         let status = first
             .strip_prefix("HTTP/1.")
             .and_then(|rest| rest.get(2..5));
-        let status = status.and_then(|digits| digits.parse().ok());
-        let status = status.ok_or_else(|| invalid(&first))?;
+        let status = status
+            .and_then(|digits| digits.parse().ok())
+            .ok_or_else(|| invalid(&first))?;
         if (100..200).contains(&status) {
             return self.try_response(method);
         }
@@ -273,8 +274,9 @@ impl Connection {
     fn body(&mut self, response: &Response) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
         if response.field("transfer-encoding").is_none() {
-            let length = response.field("content-length");
-            let length = length.and_then(|text| text.parse().ok());
+            let length = response
+                .field("content-length")
+                .and_then(|text| text.parse().ok());
             self.take(length.ok_or_else(|| invalid("no length"))?, &mut body)?;
             return Ok(body);
         }

@@ -216,7 +216,8 @@ pub(crate) fn literal(name: &str, value: &str) -> Vec<u8> {
 
 /// Returns the bytes of a frame.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(payload.len()).expect("a frame is short");
-    let length = length.to_be_bytes();
+    let length = u32::try_from(payload.len())
+        .expect("a frame is short")
+        .to_be_bytes();
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }

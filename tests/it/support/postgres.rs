@@ -227,8 +227,9 @@ fn free_port() -> u16 {
 /// Returns the programs of the newest installed version.
 fn binaries() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?.flatten();
-    let installed = versions.map(|version| version.path().join("bin"));
-    let installed = installed.filter(|binaries| binaries.join("initdb").is_file());
+    let installed = versions
+        .map(|version| version.path().join("bin"))
+        .filter(|binaries| binaries.join("initdb").is_file());
     // By number: as text, 9.6 would come after 17.
     let version = |binaries: &PathBuf| -> Option<Vec<u32>> {
         let numbers = binaries.parent()?.file_name()?.to_str()?.split('.');

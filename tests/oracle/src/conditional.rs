@@ -20,9 +20,13 @@ pub fn check_conditional(data: &[u8]) {
         lines.collect()
     };
     // The server creates its own tags, so bytes that do not fit the grammar are dropped.
-    let opaque = of_kind(b'E').pop().unwrap_or(b"a").iter();
-    let opaque = opaque.filter(|byte| byte.is_ascii_graphic() && **byte != b'"');
-    let opaque: String = opaque.map(|&byte| char::from(byte)).collect();
+    let opaque: String = of_kind(b'E')
+        .pop()
+        .unwrap_or(b"a")
+        .iter()
+        .filter(|byte| byte.is_ascii_graphic() && **byte != b'"')
+        .map(|&byte| char::from(byte))
+        .collect();
     let etag = format!("\"{opaque}\"");
     let last_modified = Timestamp::from_unix(784_111_777);
     let validators = Validators {

@@ -44,8 +44,9 @@ pub fn check_hub_form(body: &[u8]) {
         assert!((1..200).contains(&secret.reveal().len()));
         fields.push(("secret", secret.reveal().to_owned()));
     }
-    let fields = fields.iter();
-    let fields = fields.map(|(name, value)| format!("hub.{name}={}", encode(value)));
+    let fields = fields
+        .iter()
+        .map(|(name, value)| format!("hub.{name}={}", encode(value)));
     let again = fields.collect::<Vec<_>>().join("&");
     let second = request::parse(FORM, again.as_bytes());
     assert_eq!(second.as_ref(), Ok(&parsed), "{again}");

@@ -43,8 +43,9 @@ pub fn check_import_values(data: &[u8]) {
         let read = |order: &Order| parse(date, Some(*order)).ok();
         // In a date with points the day comes first if that is possible, so the date is unambiguous without a format.
         let is_dotted = date.contains('.') && read(&Order::DayMonthYear).is_some();
-        let orders = Order::ALL.iter();
-        let orders = orders.filter(|order| !is_dotted || **order != Order::MonthDayYear);
+        let orders = Order::ALL
+            .iter()
+            .filter(|order| !is_dotted || **order != Order::MonthDayYear);
         let days: Vec<Date> = orders.filter_map(read).collect();
         assert!(!days.is_empty(), "{date:?} is {day} in no order");
         assert!(

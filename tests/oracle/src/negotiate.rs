@@ -14,14 +14,16 @@ use reviewd::wire::negotiate::{Coding, choose_coding};
 /// If code and reference differ.
 pub fn check_accept_encoding(data: &[u8]) {
     // Of the first 32 members, those that fit the grammar count.
-    let members = lines(data).flat_map(|line| line.split(|&byte| byte == b','));
-    let members = members.map(|member| String::from_utf8_lossy(member).into_owned());
-    let members = members.filter(|member| !member.trim_ascii().is_empty());
-    let members = members.take(32).filter_map(|member| {
-        let parts = MEMBER.captures(&member)?;
-        let quality = parts.get(2).map_or("1", |quality| quality.as_str());
-        Some((parts[1].to_ascii_lowercase(), quality.parse().ok()?))
-    });
+    let members = lines(data)
+        .flat_map(|line| line.split(|&byte| byte == b','))
+        .map(|member| String::from_utf8_lossy(member).into_owned())
+        .filter(|member| !member.trim_ascii().is_empty())
+        .take(32)
+        .filter_map(|member| {
+            let parts = MEMBER.captures(&member)?;
+            let quality = parts.get(2).map_or("1", |quality| quality.as_str());
+            Some((parts[1].to_ascii_lowercase(), quality.parse().ok()?))
+        });
     let members: Vec<(String, f64)> = members.collect();
     let sets: [&[Coding]; 4] = [
         &[],

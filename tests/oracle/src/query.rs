@@ -27,8 +27,11 @@ pub fn check_query(data: &[u8]) {
             }
             Err(issues) => {
                 assert!(issues.iter().all(|issue| issue.received.len() <= 64));
-                let paths = issues.iter().map(|issue| issue.path.as_deref());
-                let paths: BTreeSet<&str> = paths.map(Option::unwrap_or_default).collect();
+                let paths: BTreeSet<&str> = issues
+                    .iter()
+                    .map(|issue| issue.path.as_deref())
+                    .map(Option::unwrap_or_default)
+                    .collect();
                 assert!(paths.into_iter().eq(&refused), "{issues:?} {refused:?}");
             }
         }
@@ -69,8 +72,11 @@ fn ignored_and_refused(raw: &[u8]) -> (Vec<String>, BTreeSet<String>) {
     }
     // A cursor contains its sort order; if the value of `sort` is refused, the two are not compared.
     let sort = values.get("sort").map_or(Some("newest"), Option::as_deref);
-    let cursor = values.get("cursor").and_then(Option::as_deref);
-    let cursor = cursor.and_then(Cursor::parse).zip(sort);
+    let cursor = values
+        .get("cursor")
+        .and_then(Option::as_deref)
+        .and_then(Cursor::parse)
+        .zip(sort);
     if cursor.is_some_and(|(cursor, sort)| cursor.sort.as_str() != sort) {
         refused.insert("cursor".to_owned());
     }

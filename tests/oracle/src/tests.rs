@@ -185,7 +185,7 @@ fn every_mcp_request_has_a_valid_response() {
 /// The request check examines only the responses that arrive, so this test counts them.
 #[test]
 fn every_pipelined_request_is_answered() {
-    let row = ["/reviews.json", "/nowhere", "/api/reviews/search?limit=0"];
-    let row = row.map(|target| format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"));
+    let row = ["/reviews.json", "/nowhere", "/api/reviews/search?limit=0"]
+        .map(|target| format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"));
     assert_eq!(request::responses(row.concat().as_bytes()), [200, 404, 400]);
 }

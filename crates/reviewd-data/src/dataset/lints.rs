@@ -105,8 +105,9 @@ pub(super) fn suppressions(item: JsonItem<'_>) -> Vec<Suppression> {
 
 fn suppression(keys: &mut JsonObject<'_>) -> Suppression {
     keys.key("reason").string(Text::Prose);
-    let places = keys.optional_key("places");
-    let places = places.map(|item| item.strings(Text::Name));
+    let places = keys
+        .optional_key("places")
+        .map(|item| item.strings(Text::Name));
     let code = keys.key("rule").string(Text::Name);
     let review_ids = keys.key("review_ids").strings(Text::Name);
     let names = review_ids.into_iter().chain(places.into_iter().flatten());

@@ -289,8 +289,8 @@ fn read_companions(
 ) -> Companions {
     let theme = look::theme(files, problems);
     let logo = look::logo(files, problems);
-    let ignored = json::read(IGNORED, &files.ignored, problems, companions::ignored);
-    let ignored = ignored.unwrap_or_default();
+    let ignored =
+        json::read(IGNORED, &files.ignored, problems, companions::ignored).unwrap_or_default();
     let ignored_ids = ids_of(&ignored);
     let find_published = by_id.map(|by_id| {
         move |id: &str| {

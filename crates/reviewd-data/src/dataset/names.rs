@@ -204,8 +204,9 @@ fn add_people(people: &mut Vec<Technician>, business: &Business) {
     for person in &business.technicians {
         let folded = comparable(&person.name);
         let untitled = TitledName::parse(&folded).rest;
-        let found = names.entry_of_mention(&folded);
-        let found = found.or_else(|| names.entry_of_mention(untitled));
+        let found = names
+            .entry_of_mention(&folded)
+            .or_else(|| names.entry_of_mention(untitled));
         if let Some(entry) = found {
             let same = &mut people[entry as usize];
             let mut names = std::iter::once(&same.name).chain(&same.aliases);
@@ -741,9 +742,11 @@ pub(super) fn titles_before(text: &str, end: usize) -> &str {
         if before.len() == start && !before.ends_with('.') {
             break;
         }
-        let word = last_bytes(before, TITLE_BYTES_MAX + 4);
-        let word = word.rsplit(' ').next().unwrap_or_default();
-        let word = word.trim_start_matches(|sign: char| !sign.is_alphanumeric());
+        let word = last_bytes(before, TITLE_BYTES_MAX + 4)
+            .rsplit(' ')
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches(|sign: char| !sign.is_alphanumeric());
         let title = word.trim_end_matches('.');
         if is_title(title) {
             start = before.len() - word.len();

@@ -250,8 +250,11 @@ pub fn atom_feed<'r>(
     let business = head.business;
     let host = escape_text(&host(business));
     // The latest date of the entries (RFC 4287 §4.2.15), so that other changes leave the feed unchanged.
-    let latest = reviews.clone().map(updated).max();
-    let latest = latest.unwrap_or(head.updated_at);
+    let latest = reviews
+        .clone()
+        .map(updated)
+        .max()
+        .unwrap_or(head.updated_at);
     let name = escape_text(&business.name);
     let subtitle = match &*subtitle(head) {
         "" => String::new(),

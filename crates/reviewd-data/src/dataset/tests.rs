@@ -152,8 +152,9 @@ Good => I got $5,000 => money reviews.json: reviews: 1 with an amount of money a
 
 fn warnings(files: Files) -> String {
     let warnings = outcome(files).expect("accepted").warnings();
-    let lines = warnings.iter();
-    let lines = lines.map(|warning| format!("{} {warning}", warning.code));
+    let lines = warnings
+        .iter()
+        .map(|warning| format!("{} {warning}", warning.code));
     lines.collect::<Vec<_>>().join("\n")
 }
 

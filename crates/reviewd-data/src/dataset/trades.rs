@@ -64,8 +64,10 @@ pub fn type_in_words(name: &str) -> Option<&'static str> {
             return Some(kind);
         }
     }
-    let stems = TRADES.iter().flat_map(|(_, file)| words(file, "stems"));
-    let stems = stems.filter_map(|pair| pair.split_once('='));
+    let stems = TRADES
+        .iter()
+        .flat_map(|(_, file)| words(file, "stems"))
+        .filter_map(|pair| pair.split_once('='));
     let matching = stems.filter(|(stem, _)| name.starts_with(stem));
     let longest = matching.max_by_key(|(stem, _)| stem.len());
     longest.map(|(_, kind)| kind)

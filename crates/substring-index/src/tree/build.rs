@@ -360,8 +360,10 @@ fn collect(arena: &Arena, units: &[Unit], suffixes: &mut Vec<SuffixPos>) {
         (Some(first), None) => memchr::memchr2_iter(first, END, bytes).for_each(visit),
         _ => {
             is_first[usize::from(END)] = true;
-            let here = bytes.iter().zip(0..);
-            let here = here.filter(|(byte, _)| is_first[usize::from(**byte)]);
+            let here = bytes
+                .iter()
+                .zip(0..)
+                .filter(|(byte, _)| is_first[usize::from(**byte)]);
             here.map(|(_, position)| position).for_each(visit);
         }
     }

@@ -439,8 +439,11 @@ impl Engine {
         if self.ended.is_empty() || !self.storage.is_open() {
             return;
         }
-        let reports = self.ended.iter().map(|ended| ended.report.clone());
-        let reports: Vec<AttemptReport> = reports.collect();
+        let reports: Vec<AttemptReport> = self
+            .ended
+            .iter()
+            .map(|ended| ended.report.clone())
+            .collect();
         let policy = self.settings.policy.clone();
         let quotas = self.settings.quotas;
         let effects = self

@@ -41,8 +41,12 @@ impl Notices {
 impl Engine {
     /// Takes the notices that the service has given since the last batch.
     pub(super) fn take_notices(&mut self) {
-        let next = self.shared.next_notices.lock();
-        let next = next.unwrap_or_else(PoisonError::into_inner).take();
+        let next = self
+            .shared
+            .next_notices
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(source) = next {
             self.notices.source = Some(source);
             self.notices.is_untold = true;

@@ -173,8 +173,11 @@ impl Connection for SqliteConnection {
         if self.role.is_some() {
             return Ok(true);
         }
-        let file = private().read(true).write(true).open(&self.lock_path);
-        let file = file.map_err(error_at(&self.lock_path))?;
+        let file = private()
+            .read(true)
+            .write(true)
+            .open(&self.lock_path)
+            .map_err(error_at(&self.lock_path))?;
         match file.try_lock() {
             Ok(()) => self.role = Some(file),
             Err(fs::TryLockError::WouldBlock) => {}
@@ -233,8 +236,9 @@ fn private() -> OpenOptions {
 
 /// Begins a transaction in a file that is empty or of a hub, and returns the version of its tables.
 fn check_tables(db: &mut dyn Connection) -> Result<i64, DbError> {
-    let found = db.query_one("PRAGMA quick_check(1)", &[])?;
-    let found: String = found.get("quick_check")?;
+    let found: String = db
+        .query_one("PRAGMA quick_check(1)", &[])?
+        .get("quick_check")?;
     if found != "ok" {
         let line = found.lines().next().unwrap_or_default().to_owned();
         return Err(DbError::Corrupt(line));

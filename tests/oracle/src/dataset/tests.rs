@@ -20,8 +20,8 @@ fn words() -> impl Strategy<Value = String> {
 const DATE: &str = "(0001|2025|2026|9999)-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])";
 
 fn review() -> impl Strategy<Value = Value> {
-    let reply = (words(), DATE);
-    let reply = reply.prop_map(|(text, date)| json!({"text": format!("x{text}"), "date": date}));
+    let reply =
+        (words(), DATE).prop_map(|(text, date)| json!({"text": format!("x{text}"), "date": date}));
     let rating = prop_oneof![
         (1..=5u8).prop_map(Value::from),
         (1..=5u8).prop_map(|stars| json!(f64::from(stars)))

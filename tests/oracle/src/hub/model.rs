@@ -497,8 +497,9 @@ impl Model {
             ..
         } = request;
         let lease_end = moved(asked_at, i64::from(lease_s) * 1000);
-        let known = self.find(&topic, &callback);
-        let known = known.map(|at| &mut self.subscriptions[at]);
+        let known = self
+            .find(&topic, &callback)
+            .map(|at| &mut self.subscriptions[at]);
         match (mode, known) {
             (Mode::Unsubscribe, None) => ReportEffect::Stale,
             (Mode::Unsubscribe, Some(listed)) if listed.state.claimed => {
@@ -543,13 +544,17 @@ impl Model {
     }
 
     pub(super) fn due_denials(&self, most: usize, now: UnixMillis) -> Vec<DueAttempt> {
-        let due = self.notices.iter().filter(|notice| notice.next_at <= now);
-        let due = due.take(most).map(|notice| DueAttempt {
-            id: AttemptId::Denial(notice.denial.id),
-            rank: Rank::NewRetry,
-            authority: notice.denial.callback.authority().into(),
-            asker: None,
-        });
+        let due = self
+            .notices
+            .iter()
+            .filter(|notice| notice.next_at <= now)
+            .take(most)
+            .map(|notice| DueAttempt {
+                id: AttemptId::Denial(notice.denial.id),
+                rank: Rank::NewRetry,
+                authority: notice.denial.callback.authority().into(),
+                asker: None,
+            });
         due.collect()
     }
 

@@ -200,8 +200,10 @@ impl Simulation {
 
     /// Begins some of at most `most` due deliveries.
     fn begin_deliveries(&mut self, most: usize, argument: usize) {
-        let due = self.real.due_deliveries(most, self.now);
-        let due = due.expect("the store works");
+        let due = self
+            .real
+            .due_deliveries(most, self.now)
+            .expect("the store works");
         self.model.check_due_deliveries(&due, most, self.now);
         let ids = choose(&due, argument);
         let begun = both!(self, begin_deliveries(&ids, self.now));

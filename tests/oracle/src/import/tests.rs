@@ -27,8 +27,10 @@ const VALUES: [(&str, &str); 9] = [
 fn record() -> impl Strategy<Value = String> {
     let values = VALUES.map(|(_, values)| of(select(values.split('|').collect::<Vec<_>>())));
     values.prop_map(|values| {
-        let pairs = VALUES.iter().zip(values);
-        let pairs = pairs.filter_map(|((key, _), value)| Some(((*key).to_owned(), value?.into())));
+        let pairs = VALUES
+            .iter()
+            .zip(values)
+            .filter_map(|((key, _), value)| Some(((*key).to_owned(), value?.into())));
         Value::Object(pairs.collect()).to_string()
     })
 }

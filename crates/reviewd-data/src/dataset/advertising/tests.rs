@@ -97,8 +97,10 @@ fn own_words_are_held_to_the_same_with_their_place_and_only_those_of_a_practice(
     dataset.editorial.summary = Some("Results guaranteed.".to_owned());
     dataset.editorial.faq[1].answer = "We recovered $5,000 for one.".to_owned();
     let found = findings(&dataset);
-    let places = found.iter().map(|found| (&*found.rule.code, &*found.path));
-    let places: Vec<(&str, &str)> = places.collect();
+    let places: Vec<(&str, &str)> = found
+        .iter()
+        .map(|found| (&*found.rule.code, &*found.path))
+        .collect();
     assert_eq!(places, [("promise", "summary"), ("money", "faq[1].answer")]);
     dataset.business.kind = "Restaurant".to_owned();
     assert!(findings(&dataset).is_empty());

@@ -331,8 +331,9 @@ fn with_subscription() -> Store {
 fn an_active_pair_may_always_renew_and_leave_whatever_waits_for_its_host() {
     let mut store = with_subscription();
     let quotas = Quotas::new(100_000, 1_000);
-    let results = store.accept(&requests_of_one_host(0..11, 443), &quotas, at(0));
-    let results = results.expect("accepted");
+    let results = store
+        .accept(&requests_of_one_host(0..11, 443), &quotas, at(0))
+        .expect("accepted");
     let exceeded = Err(QuotaExceeded::RequestsOfHost(10));
     assert_eq!(results[9..], [Ok(()), exceeded]);
     for mode in [Mode::Subscribe, Mode::Unsubscribe] {
