@@ -41,7 +41,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let mut errors: Vec<&Problem> = Vec::new();
     let mut error_count = 0;
     for problems in [decoded.as_ref().err(), notices.as_ref().err()] {
-        errors.extend(problems.iter().flat_map(|problems| &problems.kept));
+        errors.extend(problems.iter().flat_map(|problems| &problems.listed));
         error_count += problems.map_or(0, |problems| problems.total);
     }
     let valid = decoded.as_ref().ok().filter(|_| error_count == 0);

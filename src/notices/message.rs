@@ -143,6 +143,6 @@ pub(super) fn cut(text: &str, chars_max: usize) -> String {
     if text.chars().count() <= chars_max {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(chars_max - 1).collect();
-    format!("{}…", kept.trim_end())
+    let beginning: String = text.chars().take(chars_max - 1).collect();
+    format!("{}…", beginning.trim_end())
 }

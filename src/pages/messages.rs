@@ -141,7 +141,7 @@ impl Pattern {
         while let Some((before, after)) = rest.split_once('{') {
             filled.push_str(before);
             let (name, after) = after.split_once('}').unwrap_or((after, ""));
-            let value = values.iter().find(|(known, _)| *known == name);
+            let value = values.iter().find(|(value_name, _)| *value_name == name);
             filled.push_str(value.map_or("", |(_, value)| value));
             rest = after;
         }

@@ -272,8 +272,8 @@ impl StaticSite<'_> {
 
     /// Returns the file of a list.
     fn list(&mut self, from: &PageFile, address: &str) -> String {
-        if let Some(known) = self.lists.get(address) {
-            return known.path.clone();
+        if let Some(page) = self.lists.get(address) {
+            return page.path.clone();
         }
         let list = list_name(address);
         let is_next = address.contains("cursor=");

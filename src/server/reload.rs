@@ -322,7 +322,7 @@ impl ReloadWorker {
         let mut message = error.to_string();
         if let LoadError::Data(data) = error {
             self.due = self.loader.time_to_come();
-            problems = &data.kept[..];
+            problems = &data.listed[..];
             let plural = if data.total == 1 { "" } else { "s" };
             message = format!("the changed dataset has {} problem{plural}", data.total);
         }

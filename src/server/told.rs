@@ -186,7 +186,7 @@ mod tests {
         for (row, review) in dataset.reviews.iter().enumerate() {
             let digest = digest_review(review);
             let recorded = record.reviews.get(&review.id);
-            let is_recorded = recorded.is_some_and(|known| known.digest == Some(digest));
+            let is_recorded = recorded.is_some_and(|stored| stored.digest == Some(digest));
             let entry = &mut dataset.changes.reviews[row];
             entry.digest = digest;
             entry.at = entry.at.filter(|_| is_recorded);

@@ -13,7 +13,7 @@
 //!     ..Files::default()
 //! };
 //! let problems = decode(files, Timestamp::from_unix(1_795_000_000)).unwrap_err();
-//! let problem = problems.kept.iter().find(|problem| problem.path == "reviews[0].rating");
+//! let problem = problems.listed.iter().find(|problem| problem.path == "reviews[0].rating");
 //! assert!(problem.unwrap().message.contains("from 1 to 5"));
 //! ```
 

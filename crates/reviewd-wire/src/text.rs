@@ -34,9 +34,13 @@ pub fn cut_lossy(bytes: &[u8]) -> String {
 /// Quotes at most 64 bytes of `text` on one line; characters that are not printable are escaped.
 #[must_use]
 pub fn quote(text: &str) -> String {
-    let kept = cut(text);
-    let more = if kept.len() < text.len() { "…" } else { "" };
-    format!("\"{}{more}\"", kept.escape_debug())
+    let beginning = cut(text);
+    let more = if beginning.len() < text.len() {
+        "…"
+    } else {
+        ""
+    };
+    format!("\"{}{more}\"", beginning.escape_debug())
 }
 
 /// Tells whether people do not see `character`, so that it can hide instructions from them in a text that a model reads:

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::identity::{of_about, of_content, undated_hash};
-use super::normalize::{Candidate, RecordError, known_id, normalize, unusable};
+use super::normalize::{Candidate, RecordError, id_of, normalize, unusable};
 use super::record::{Field, Record, RecordResult, Refusal};
 use super::review::ReviewObject;
 use super::source::{ImportSource, Vouched};
@@ -224,7 +224,7 @@ impl<'f> Merge<'f> {
             Ok(record) => record,
             Err(Refusal { line, reason }) => {
                 self.unidentified += 1;
-                return self.refuse(at, line, reason.to_string());
+                return self.push_refusal(at, line, reason.to_string());
             }
         };
         let accepted = normalize(&record, source)
@@ -233,12 +233,12 @@ impl<'f> Merge<'f> {
             Ok(Some((id, arrived))) => self.arrive(id, arrived),
             Ok(None) => {}
             Err(error) => {
-                match known_id(&record, source) {
+                match id_of(&record, source) {
                     // The source still has the review, although its record was refused.
                     Some(id) => self.mark_named(&id),
                     None => self.unidentified += 1,
                 }
-                self.refuse(at, record.line, error.to_string());
+                self.push_refusal(at, record.line, error.to_string());
             }
         }
     }
@@ -356,7 +356,7 @@ impl<'f> Merge<'f> {
         };
         slot.arrived = Some(winner);
         let reason = format!("id: is also that of {other}, which has other content");
-        self.refuse(loser.source, loser.line, reason);
+        self.push_refusal(loser.source, loser.line, reason);
     }
 
     /// Removes one review; `false` if it is not stored.

@@ -280,7 +280,7 @@ fn is_invented(record: &Record) -> bool {
 /// Lets the decoder of `reviews.json` check the keys that only exports of reviewd have.
 fn check_extra(says: &ReviewObject) -> Result<(), RecordError> {
     let problems = check_review(&says.clone().over(None).render());
-    let Some(problem) = problems.kept.first() else {
+    let Some(problem) = problems.listed.first() else {
         return Ok(());
     };
     let path = &problem.path;
@@ -310,7 +310,7 @@ fn note<T>(result: Result<T, RecordError>, wrong: &mut Vec<RecordError>) -> Opti
 }
 
 /// Returns the id of a record that has one, even if the record is refused.
-pub(super) fn known_id(record: &Record, source: &ImportSource<'_>) -> Option<String> {
+pub(super) fn id_of(record: &Record, source: &ImportSource<'_>) -> Option<String> {
     let stated = record.filled(Field::Source).map(text::line);
     own_id(record, &platform_of(record, stated, source))
 }

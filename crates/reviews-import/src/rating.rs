@@ -165,7 +165,7 @@ pub(super) fn is_rating(text: &str) -> bool {
 fn word(text: &str) -> Option<u8> {
     let text = without_unit(text);
     let words = ["one", "two", "three", "four", "five"];
-    let at = words.iter().position(|known| *known == text)?;
+    let at = words.iter().position(|word| *word == text)?;
     u8::try_from(at + 1).ok()
 }
 

@@ -317,7 +317,7 @@ impl<'i> ImportSource<'i> {
                 // A later error is reported when the records are read.
                 (Err(_), Some(_)) => break,
             };
-            let name_count = self.known_names(&row);
+            let name_count = self.count_column_names(&row);
             match first {
                 None if name_count >= 2 => return Ok(row),
                 None => first = Some(row),
@@ -331,14 +331,14 @@ impl<'i> ImportSource<'i> {
     }
 
     /// The number of cells that are names of columns.
-    fn known_names(&self, row: &TableRow) -> usize {
+    fn count_column_names(&self, row: &TableRow) -> usize {
         row.cells
             .iter()
-            .filter(|cell| self.is_known_name(cell))
+            .filter(|cell| self.is_column_name(cell))
             .count()
     }
 
-    fn is_known_name(&self, cell: &str) -> bool {
+    fn is_column_name(&self, cell: &str) -> bool {
         let name = normal(cell);
         let mut mapped = self.options.mapping.iter();
         if mapped.any(|mapped| normal(&mapped.column) == name) {

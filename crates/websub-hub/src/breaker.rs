@@ -40,7 +40,7 @@ impl Breaker {
         if !is_evidence {
             return !is_reached && self.is_open(now);
         }
-        self.seen.retain(|(known, ..)| known != host);
+        self.seen.retain(|(seen_host, ..)| seen_host != host);
         if self.seen.len() >= HOSTS_MAX {
             self.seen.pop_front();
         }

@@ -115,9 +115,9 @@ impl Hub {
             ..
         } = &*self.inner;
         if !topics.contains(&request.topic) {
-            let given = quote(&request.topic_given);
+            let topic = quote(&request.topic_given);
             let topics = topics.join(" ");
-            let what = format!("{given} is not one of {topics}");
+            let what = format!("{topic} is not one of {topics}");
             return Err(RequestRefusal::field("hub.topic", what));
         }
         self.check_callback(&request.callback)?;

@@ -82,8 +82,8 @@ fn every_plural_form_of_a_language_is_there() {
     ];
     for language in Language::all() {
         let messages = language.messages();
-        let known = rules.iter().find(|(rule, _)| *rule == messages.plural_rule);
-        let (_, expected) = known.expect("a rule of the table");
+        let rule = rules.iter().find(|(rule, _)| *rule == messages.plural_rule);
+        let (_, expected) = rule.expect("a rule of the table");
         for (key, value) in values(FILES[usize::from(language.number())].pages) {
             let Some(forms) = value
                 .as_object()

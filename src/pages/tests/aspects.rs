@@ -58,11 +58,11 @@ fn an_aspect_finds_every_review_with_and_without_a_polarity() {
     let fees = aspects
         .find(|aspect| aspect.id == "fees")
         .expect("mentioned");
-    let kept = fees.evidence.iter().flatten().count();
+    let evidence_count = fees.evidence.iter().flatten().count();
     let all = fees.mention_count;
-    assert!(kept >= 200, "{kept} of {all}");
-    assert!((kept as u64) < all, "{kept} of {all}");
-    assert!(all >= 300, "{kept} of {all}");
+    assert!(evidence_count >= 200, "{evidence_count} of {all}");
+    assert!((evidence_count as u64) < all, "{evidence_count} of {all}");
+    assert!(all >= 300, "{evidence_count} of {all}");
     let heading = |query: &str| {
         let page = ask(&pages, query).expect("a page");
         let found = "<p class=\"found\" id=\"found\">";
@@ -75,7 +75,7 @@ fn an_aspect_finds_every_review_with_and_without_a_polarity() {
     assert_eq!(heading("aspect=fees&rating=1"), "No review matches");
     let page = ask(&pages, "aspect=fees").expect("a page");
     assert!(page.contains(&format!(
-        "the newest and the clearest are marked, {kept} in total."
+        "the newest and the clearest are marked, {evidence_count} in total."
     )));
     for tone in Polarity::ALL {
         let found = heading(&format!("aspect=fees&polarity={}", tone.word()));

@@ -147,10 +147,10 @@ fn search_page_and_widget_take_every_parameter_of_the_search() {
             .filter(|parameter| parameter["in"] == "query")
             .filter_map(|parameter| parameter["name"].as_str())
             .collect();
-        let known = Parameter::all().map(Parameter::name).into_iter();
+        let parser_names = Parameter::all().map(Parameter::name).into_iter();
         assert_eq!(
             names,
-            known.chain(more.iter().copied()).collect::<Vec<_>>(),
+            parser_names.chain(more.iter().copied()).collect::<Vec<_>>(),
             "{path}"
         );
     }

@@ -69,8 +69,8 @@ fn concepts(item: JsonItem<'_>) -> Vec<Concept> {
             not_phrases: not_phrases(keys),
         })
     });
-    item.refuse_doubles("id", concepts.iter().map(|concept| &concept.id));
-    item.refuse_doubles("label", concepts.iter().map(|concept| &concept.label));
+    item.push_duplicates("id", concepts.iter().map(|concept| &concept.id));
+    item.push_duplicates("label", concepts.iter().map(|concept| &concept.label));
     concepts
 }
 
@@ -86,7 +86,7 @@ fn technicians(item: JsonItem<'_>) -> Vec<Technician> {
             aliases: keys.key("aliases").strings(Text::Name),
         })
     });
-    item.refuse_doubles("name", people.iter().map(|person| &person.name));
+    item.push_duplicates("name", people.iter().map(|person| &person.name));
     people
 }
 
@@ -116,7 +116,7 @@ pub(super) fn editorial(item: JsonItem<'_>, published: Option<FindPublished<'_, 
 
 fn featured(item: JsonItem<'_>, published: Option<FindPublished<'_, '_>>) -> Vec<String> {
     let ids = item.each(FEATURED_MAX, |item| cited_id(item, published));
-    item.refuse_doubles("id", ids.iter());
+    item.push_duplicates("id", ids.iter());
     ids
 }
 
@@ -134,12 +134,12 @@ fn cited_id(item: JsonItem<'_>, published: Option<FindPublished<'_, '_>>) -> Str
 /// review that it refers to must be published, and every evidence must lie within its review's text. Further keys may
 /// have any value.
 pub(super) fn check_insights(
-    given: &Option<Vec<u8>>,
+    file: &Option<Vec<u8>>,
     published: Option<FindPublished<'_, '_>>,
     problems: &mut Problems,
 ) {
-    let is_complete = json::read(INSIGHTS, given, problems, insights).is_some();
-    let Some(bytes) = given.as_deref().filter(|_| is_complete) else {
+    let is_complete = json::read(INSIGHTS, file, problems, insights).is_some();
+    let Some(bytes) = file.as_deref().filter(|_| is_complete) else {
         return;
     };
     let check = Check::new(INSIGHTS);

@@ -380,7 +380,7 @@ impl<'a> JsonItem<'a> {
     }
 
     /// Records which entries of an array have a `key` with the value of an earlier one, as names are compared.
-    pub(super) fn refuse_doubles<'v>(self, key: &str, values: impl Iterator<Item = &'v String>) {
+    pub(super) fn push_duplicates<'v>(self, key: &str, values: impl Iterator<Item = &'v String>) {
         let mut seen = HashMap::new();
         // A rejected value is empty.
         for (index, value) in values.enumerate().filter(|(_, value)| !value.is_empty()) {
@@ -466,7 +466,7 @@ impl<'a> JsonItem<'a> {
     }
 
     /// Records a problem of a value that is or has a secret, and does not quote it.
-    pub(super) fn refuse_hidden(self, message: &str) {
+    pub(super) fn push_hidden_problem(self, message: &str) {
         self.check.push_problem(self.path, None, message);
     }
 
@@ -476,7 +476,7 @@ impl<'a> JsonItem<'a> {
             Some(Node::String(text)) if is_permitted(text) => return (*text).to_owned(),
             // Within a value that was rejected already.
             None => {}
-            Some(_) => self.refuse_hidden(wanted),
+            Some(_) => self.push_hidden_problem(wanted),
         }
         String::new()
     }
@@ -663,11 +663,11 @@ fn quote_node(node: &Node<'_>) -> String {
     }
 }
 
-/// Returns the known key that `key` is at most two edits away from, without regard to case.
-fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
+/// Returns the one of `keys` that `key` is at most two edits away from, without regard to case.
+fn nearest<'k>(key: &str, keys: &[&'k str]) -> Option<&'k str> {
     let key = key.to_ascii_lowercase();
     // A long key is similar to none, and comparing it would be slow.
-    let near = known.iter().filter(|_| key.len() <= 40);
+    let near = keys.iter().filter(|_| key.len() <= 40);
     let edits = near.map(|name| (strsim::levenshtein(&key, name), *name));
     let (edits, name) = edits.min()?;
     if edits > 2 || edits >= name.len() {

@@ -62,7 +62,7 @@ pub fn language_of_tag(tag: &str) -> Option<Lang> {
     let primary = tag.split('-').next().unwrap_or_default();
     let code = TAG_PAIRS
         .iter()
-        .find(|(_, known)| known.eq_ignore_ascii_case(primary));
+        .find(|(_, name)| name.eq_ignore_ascii_case(primary));
     Lang::from_code(code?.0)
 }
 

@@ -78,7 +78,7 @@ pub fn rules() -> impl Iterator<Item = &'static str> {
 /// Inputs of the rules that are not part of the dataset; finds the warnings.
 #[derive(Debug)]
 pub(super) struct Lints {
-    pub(super) taxonomy_given: bool,
+    pub(super) has_taxonomy: bool,
     /// Names that match several people, each with two of these people.
     pub(super) ambiguous_names: Vec<String>,
     pub(super) today: Date,
@@ -203,7 +203,7 @@ impl Lints {
 }
 
 fn no_taxonomy(lints: &Lints, dataset: &Dataset) -> Option<String> {
-    if lints.taxonomy_given {
+    if lints.has_taxonomy {
         return None;
     }
     let trade = trades::of_type(&dataset.business.kind);
@@ -294,10 +294,10 @@ fn unknown_service(_: &Lints, dataset: &Dataset) -> Option<String> {
 
 fn unknown_location(_: &Lints, dataset: &Dataset) -> Option<String> {
     let locations = &dataset.business.locations;
-    let known: HashSet<&String> = locations.iter().map(|one| &one.id).collect();
+    let listed: HashSet<&String> = locations.iter().map(|one| &one.id).collect();
     let mut unknown = BTreeSet::new();
     for review in &dataset.reviews {
-        unknown.extend(review.location.iter().filter(|id| !known.contains(id)));
+        unknown.extend(review.location.iter().filter(|id| !listed.contains(id)));
     }
     let ids: Vec<String> = unknown.into_iter().map(|id| quote(id)).collect();
     let message = "location names ids that business.locations does not list";

@@ -91,7 +91,7 @@ mod tests {
         let found = logo(&files, &mut problems);
         let _theme = theme(&files, &mut problems);
         let messages: Vec<String> = problems
-            .kept
+            .listed
             .iter()
             .map(|one| format!("{} {}", one.file, one.message))
             .collect();

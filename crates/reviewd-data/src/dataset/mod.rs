@@ -379,7 +379,7 @@ fn assemble(
     let modified = files.modified.map(|time| time.min(context.now));
     let updated_at = file.updated_at.max(modified).max(comparison.date_min);
     let lints = Lints {
-        taxonomy_given: has_taxonomy,
+        has_taxonomy,
         ambiguous_names: file.ambiguous_names,
         today: context.now.date(),
         suppressed: companions.suppressed,

@@ -50,11 +50,11 @@ fn targets(item: JsonItem<'_>, values: NoticeValues) -> Vec<NoticeSetting> {
         });
         let names_chat = setting.chat_id.is_some() || setting.url.reveal().contains("chat_id=");
         if setting.kind == NoticeKind::Telegram && !names_chat {
-            item.refuse_hidden("has no chat_id, and its url does not name one");
+            item.push_hidden_problem("has no chat_id, and its url does not name one");
         }
         setting
     });
-    item.refuse_doubles("id", targets.iter().map(|target| &target.id));
+    item.push_duplicates("id", targets.iter().map(|target| &target.id));
     targets
 }
 
@@ -149,7 +149,7 @@ mod tests {
     fn problems(file: &str) -> String {
         let read = read_notices(&Some(file.as_bytes().to_vec()), VALUES);
         let problems = read.err().unwrap_or_default();
-        let lines: Vec<String> = problems.kept.iter().map(ToString::to_string).collect();
+        let lines: Vec<String> = problems.listed.iter().map(ToString::to_string).collect();
         lines.join("\n")
     }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 /// Problems that are stored; further ones are only counted.
-const KEPT_MAX: usize = 100;
+const LISTED_MAX: usize = 100;
 
 /// One reason why a file is rejected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -48,29 +48,29 @@ pub(super) fn line_and_column(bytes: &[u8], offset: usize) -> (usize, usize) {
     (line, 1 + offset - line_start)
 }
 
-/// The problems of a dataset: the first 100 are stored, all are counted.
+/// The problems of a dataset: the first 100 are listed, all are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
     /// At most 100, in the order they were found.
-    pub kept: Vec<Problem>,
-    /// The number of all problems, including those not stored.
+    pub listed: Vec<Problem>,
+    /// The number of all problems, including those not listed.
     pub total: u64,
 }
 
 impl Problems {
-    /// Adds a problem; `problem` is called only if the result is stored.
+    /// Adds a problem; `problem` is called only if the result is listed.
     pub(super) fn push(&mut self, problem: impl FnOnce() -> Problem) {
         self.total += 1;
-        if self.kept.len() < KEPT_MAX {
-            self.kept.push(problem());
+        if self.listed.len() < LISTED_MAX {
+            self.listed.push(problem());
         }
     }
 
     /// Adds problems that were collected separately, of another file or of a part of this one.
     pub(super) fn append(&mut self, other: Problems) {
-        let capacity = KEPT_MAX - self.kept.len();
+        let capacity = LISTED_MAX - self.listed.len();
         self.total += other.total;
-        self.kept.extend(other.kept.into_iter().take(capacity));
+        self.listed.extend(other.listed.into_iter().take(capacity));
     }
 
     /// Adds the positions of the problems of one file: of the value, or of the nearest object or array around it if
@@ -82,7 +82,7 @@ impl Problems {
             return;
         };
         let mut cache = HashMap::new();
-        for problem in &mut self.kept {
+        for problem in &mut self.listed {
             if let Some(value) = find(text, &problem.path, &mut cache) {
                 // A raw value is a slice of the text.
                 let offset = value.as_ptr().addr() - text.as_ptr().addr();
@@ -149,11 +149,11 @@ impl fmt::Display for Problem {
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<String> = self.kept.iter().map(Problem::to_string).collect();
+        let lines: Vec<String> = self.listed.iter().map(Problem::to_string).collect();
         f.write_str(&lines.join("\n"))?;
-        let unkept = self.total - self.kept.len() as u64;
-        if unkept > 0 {
-            write!(f, "\nand {unkept} more ({} in all)", self.total)?;
+        let unlisted = self.total - self.listed.len() as u64;
+        if unlisted > 0 {
+            write!(f, "\nand {unlisted} more ({} in all)", self.total)?;
         }
         Ok(())
     }

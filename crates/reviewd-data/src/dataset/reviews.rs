@@ -224,7 +224,7 @@ fn locations(item: JsonItem<'_>) -> Vec<BusinessLocation> {
             address: keys.key("address").non_null().map(address),
         })
     });
-    item.refuse_doubles("id", locations.iter().map(|location| &location.id));
+    item.push_duplicates("id", locations.iter().map(|location| &location.id));
     locations
 }
 
@@ -235,7 +235,7 @@ fn services(item: JsonItem<'_>) -> Vec<BusinessService> {
             label: keys.key("label").string(Text::Name),
         })
     });
-    item.refuse_doubles("id", services.iter().map(|service| &service.id));
+    item.push_duplicates("id", services.iter().map(|service| &service.id));
     services
 }
 
@@ -246,7 +246,7 @@ fn technicians(item: JsonItem<'_>) -> Vec<BusinessTechnician> {
             title: keys.key("title").string(Text::Line),
         })
     });
-    item.refuse_doubles("name", people.iter().map(|person| &person.name));
+    item.push_duplicates("name", people.iter().map(|person| &person.name));
     people
 }
 

@@ -46,7 +46,9 @@ fn language(item: JsonItem<'_>) -> Option<String> {
     let wanted = format!("a language of the pages: {}", PAGE_LANGUAGES.join(", "));
     item.text(wanted, |tag| {
         let mut languages = PAGE_LANGUAGES.into_iter();
-        languages.find(|known| *known == tag).map(str::to_owned)
+        languages
+            .find(|language| *language == tag)
+            .map(str::to_owned)
     })
 }
 
@@ -54,7 +56,7 @@ fn trade(item: JsonItem<'_>) -> Option<Clientele> {
     let names = TRADES.map(|(trade, _)| trade);
     let wanted = format!("one of the trades: {}", names.join(", "));
     let found = item.text(wanted, |name| {
-        names.into_iter().find(|known| *known == name)
+        names.into_iter().find(|permitted| *permitted == name)
     });
     found.map(clientele)
 }
@@ -96,7 +98,7 @@ fn review_links(item: JsonItem<'_>) -> Vec<ReviewLink> {
             url: keys.key("url").string(Text::Url),
         })
     });
-    item.refuse_doubles("source", links.iter().map(|link| &link.source));
+    item.push_duplicates("source", links.iter().map(|link| &link.source));
     links
 }
 

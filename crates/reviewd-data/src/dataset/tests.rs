@@ -41,14 +41,14 @@ fn outcome(files: Files) -> Result<Decoded, String> {
 /// The problems as lines without their positions, which are tested separately.
 pub(super) fn without_positions(problems: &Problems) -> String {
     let mut lines = Vec::new();
-    for problem in &problems.kept {
+    for problem in &problems.listed {
         let mut problem = problem.clone();
         (problem.line, problem.column) = (None, None);
         lines.push(problem.to_string());
     }
-    let unkept = problems.total - lines.len() as u64;
-    if unkept > 0 {
-        lines.push(format!("and {unkept} more ({} in all)", problems.total));
+    let unlisted = problems.total - lines.len() as u64;
+    if unlisted > 0 {
+        lines.push(format!("and {unlisted} more ({} in all)", problems.total));
     }
     lines.join("\n")
 }
@@ -111,14 +111,14 @@ fn all_problems_of_all_files_are_reported_at_once() {
 
 #[test]
 fn mentions_are_derived_only_where_their_key_is_missing() {
-    let given = r#","mentioned_technicians":["Ann Lee"],"mentioned_services":["wills"]"#;
+    let mentions = r#","mentioned_technicians":["Ann Lee"],"mentioned_services":["wills"]"#;
     for (keys, people, services) in [
         ("", &["Ann Lee"][..], ["wills"]),
         (r#","mentioned_technicians":[]"#, &[], ["wills"]),
         (r#","mentioned_services":["x"]"#, &["Ann Lee"], ["x"]),
     ] {
         let review = REVIEW.replace("Good", "Annie wrote my last will");
-        let review = reviews_file(&review.replacen(given, keys, 1));
+        let review = reviews_file(&review.replacen(mentions, keys, 1));
         let decoded = outcome(files(review)).expect("accepted");
         let review = &decoded.dataset.reviews[0];
         assert_eq!(review.mentioned_technicians, people, "{keys}");
@@ -128,11 +128,11 @@ fn mentions_are_derived_only_where_their_key_is_missing() {
 
 #[test]
 fn people_and_services_that_only_the_business_lists_are_found_in_texts() {
-    let given = r#","mentioned_technicians":["Ann Lee"],"mentioned_services":["wills"]"#;
+    let mentions = r#","mentioned_technicians":["Ann Lee"],"mentioned_services":["wills"]"#;
     let review = REVIEW.replace("Good", "Frau Dr. Lee updated our wills");
     let files = Files {
         taxonomy: None,
-        ..files(reviews_file(&review.replacen(given, "", 1)))
+        ..files(reviews_file(&review.replacen(mentions, "", 1)))
     };
     let decoded = outcome(files).expect("accepted");
     let review = &decoded.dataset.reviews[0];

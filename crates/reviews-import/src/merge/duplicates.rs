@@ -30,10 +30,10 @@ impl Merge<'_> {
         stored.sort_unstable_by_key(|(id, _)| *id);
         added.sort_unstable_by_key(|(id, arrived)| (arrived.source, arrived.line, *id));
         // The first review with each key.
-        let mut known: HashMap<u64, KnownReview<'_>> = HashMap::new();
+        let mut by_key: HashMap<u64, SimilarReview<'_>> = HashMap::new();
         for (id, slot) in stored {
             for key in slot.stored_review().iter().flat_map(keys) {
-                known.entry(key.hash).or_insert(KnownReview {
+                by_key.entry(key.hash).or_insert(SimilarReview {
                     id,
                     added_from: None,
                 });
@@ -48,7 +48,7 @@ impl Merge<'_> {
             let platform = review.platform();
             let own = keys(&review);
             for key in &own {
-                if let Some(other) = known.get(&key.hash)
+                if let Some(other) = by_key.get(&key.hash)
                     && other.added_from.as_ref() != Some(&platform)
                 {
                     let text = format!("looks like review {}: same {}", other.id, key.what);
@@ -57,7 +57,7 @@ impl Merge<'_> {
                 }
             }
             for key in own {
-                known.entry(key.hash).or_insert_with(|| KnownReview {
+                by_key.entry(key.hash).or_insert_with(|| SimilarReview {
                     id,
                     added_from: Some(platform.clone()),
                 });
@@ -68,7 +68,7 @@ impl Merge<'_> {
 }
 
 /// A review that others may resemble.
-struct KnownReview<'m> {
+struct SimilarReview<'m> {
     id: &'m str,
     /// Its platform, if this import adds it.
     added_from: Option<String>,

@@ -129,7 +129,7 @@ impl Merge<'_> {
     }
 
     /// Records why a record is refused.
-    pub(super) fn refuse(&mut self, at: usize, line: u64, reason: String) {
+    pub(super) fn push_refusal(&mut self, at: usize, line: u64, reason: String) {
         self.sources[at].refused += 1;
         if self.refusals.len() < REFUSALS_MAX {
             let note = self.note(at, line, Some(reason), None);

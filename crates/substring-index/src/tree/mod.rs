@@ -249,12 +249,12 @@ impl Tree {
 
     /// Adds the rows of `postings` to the bitmap `bits`, in as many steps as [`Postings::steps`] says.
     pub fn mark(&self, postings: Postings<'_>, bits: &mut [u64]) {
-        self.each_kept(postings, &mut |kept| match kept {
+        self.each_kept(postings, &mut |rows| match rows {
             Postings::Bitmap(words, _) => {
                 let both = bits.iter_mut().zip(words);
                 both.for_each(|(bits, word)| *bits |= word);
             }
-            kept => kept.each_row(|row| insert(bits, row)),
+            rows => rows.each_row(|row| insert(bits, row)),
         });
     }
 

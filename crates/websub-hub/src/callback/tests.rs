@@ -29,9 +29,9 @@ fn https_urls_are_taken_apart() {
 
 #[test]
 fn escaped_unreserved_characters_are_decoded_and_others_kept() {
-    let given = "https://a.example/%66eed%2Exml%2f%2F?%7e=%20%2B&%2566";
+    let escaped = "https://a.example/%66eed%2Exml%2f%2F?%7e=%20%2B&%2566";
     let decoded = "https://a.example/feed.xml%2f%2F?~=%20%2B&%2566";
-    assert_eq!(parse(given).uri(), decoded);
+    assert_eq!(parse(escaped).uri(), decoded);
 }
 
 #[test]

@@ -199,8 +199,8 @@ struct Security(TlsConnector);
 /// A handshake with the server of this name.
 struct Handshake(TlsConnector, ServerName<'static>);
 
-/// A TLS connection.
-struct Secured(Box<client::TlsStream<Socket>>);
+/// A TLS connection to the database.
+struct PostgresTlsStream(Box<client::TlsStream<Socket>>);
 
 impl Security {
     /// Trusts the authorities in the file of `sslrootcert`, or else the public ones.
@@ -217,7 +217,7 @@ impl Security {
 }
 
 impl MakeTlsConnect<Socket> for Security {
-    type Stream = Secured;
+    type Stream = PostgresTlsStream;
     type TlsConnect = Handshake;
     type Error = InvalidDnsNameError;
 
@@ -228,25 +228,25 @@ impl MakeTlsConnect<Socket> for Security {
 }
 
 impl TlsConnect<Socket> for Handshake {
-    type Stream = Secured;
+    type Stream = PostgresTlsStream;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Secured>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<PostgresTlsStream>> + Send>>;
 
     fn connect(self, socket: Socket) -> Self::Future {
         Box::pin(async move {
             let stream = self.0.connect(self.1, socket).await?;
-            Ok(Secured(Box::new(stream)))
+            Ok(PostgresTlsStream(Box::new(stream)))
         })
     }
 }
 
-impl TlsStream for Secured {
+impl TlsStream for PostgresTlsStream {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }
 }
 
-impl AsyncRead for Secured {
+impl AsyncRead for PostgresTlsStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -256,7 +256,7 @@ impl AsyncRead for Secured {
     }
 }
 
-impl AsyncWrite for Secured {
+impl AsyncWrite for PostgresTlsStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -57,11 +57,11 @@ fn any_2xx_acknowledges_and_every_other_status_fails() {
     for status in 100..=599 {
         let mut state = begun(active(), B);
         let removal = end(&mut state, AttemptResult::Status(status), 3000);
-        let kept = (removal, state.acknowledged, state.failures);
+        let outcome = (removal, state.acknowledged, state.failures);
         match status {
             410 => assert_eq!(removal, Some(RemovalReason::Gone)),
-            200..=299 => assert_eq!(kept, (None, true, 0)),
-            _ => assert_eq!(kept, (None, false, 1)),
+            200..=299 => assert_eq!(outcome, (None, true, 0)),
+            _ => assert_eq!(outcome, (None, false, 1)),
         }
     }
 }
@@ -149,11 +149,11 @@ fn only_a_subscription_that_never_acknowledged_and_owes_a_delivery_ends_after_th
     assert_eq!(failing.check_end(at(2000 + 3 * day - 1)), None);
     let ended = Some(RemovalReason::NeverAcknowledged);
     assert_eq!(failing.check_end(three_days), ended);
-    let mut known = begun(fresh, B);
-    assert_eq!(end(&mut known, AttemptResult::Status(204), 3000), None);
-    let mut known = begun(known, A);
-    assert_eq!(end(&mut known, AttemptResult::Status(500), 4000), None);
-    assert_eq!(known.check_end(at(2000 + 9 * day)), None);
+    let mut subscriber = begun(fresh, B);
+    assert_eq!(end(&mut subscriber, AttemptResult::Status(204), 3000), None);
+    let mut subscriber = begun(subscriber, A);
+    assert_eq!(end(&mut subscriber, AttemptResult::Status(500), 4000), None);
+    assert_eq!(subscriber.check_end(at(2000 + 9 * day)), None);
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn read(text: &str, threads: usize) -> Result<Vec<Review>, Vec<String>> {
     by_id(&reviews, &check);
     match check.finish(text.as_bytes(), &mut problems) {
         true => Ok(reviews),
-        false => Err(problems.kept.iter().map(ToString::to_string).collect()),
+        false => Err(problems.listed.iter().map(ToString::to_string).collect()),
     }
 }
 

@@ -31,7 +31,7 @@ fn a_hundred_problems_are_kept_and_all_are_counted() {
         let mut bad = files(reviews_file(&vec!["1"; count as usize].join(",")));
         bad.editorial = None;
         let problems = decode(bad, Timestamp::from_unix(NOW)).expect_err("refused");
-        assert_eq!((problems.kept.len(), problems.total), (100, count));
+        assert_eq!((problems.listed.len(), problems.total), (100, count));
         assert!(problems.to_string().ends_with(end), "{problems}");
     }
 }
@@ -72,9 +72,9 @@ fn the_size_of_a_file_is_bounded() {
 
 #[test]
 fn the_date_of_a_dataset_is_the_later_of_updated_at_and_the_modification_time() {
-    let given = reviews_file(REVIEW);
-    let without = given.replace(r#""updated_at":"2026-11-18T00:00:00Z","#, "");
-    assert_ne!(given, without);
+    let dated = reviews_file(REVIEW);
+    let without = dated.replace(r#""updated_at":"2026-11-18T00:00:00Z","#, "");
+    assert_ne!(dated, without);
     let date_of = |text: &str, modified: Option<i64>| {
         let files = Files {
             modified: modified.map(Timestamp::from_unix),
@@ -84,12 +84,12 @@ fn the_date_of_a_dataset_is_the_later_of_updated_at_and_the_modification_time() 
     };
     let updated_at = NOW - 11 * 3_600 - 6 * 60 - 40;
     for (text, modified, expected) in [
-        (&given, None, updated_at),
-        (&given, Some(updated_at - 1), updated_at),
-        (&given, Some(updated_at + 1), updated_at + 1),
-        (&given, Some(NOW), NOW),
+        (&dated, None, updated_at),
+        (&dated, Some(updated_at - 1), updated_at),
+        (&dated, Some(updated_at + 1), updated_at + 1),
+        (&dated, Some(NOW), NOW),
         // A modification time in the future counts as now.
-        (&given, Some(NOW + 1), NOW),
+        (&dated, Some(NOW + 1), NOW),
         (&without, Some(5), 5),
         (&without, None, 0),
     ] {

@@ -77,8 +77,8 @@ fn read(
     limits: CollectLimits,
     replay: &mut Replay,
 ) -> Result<Collected, RemoteError> {
-    let known = SourceValidators::default();
-    collect(&source(kind), Some("secret"), &known, &limits, replay)
+    let validators = SourceValidators::default();
+    collect(&source(kind), Some("secret"), &validators, &limits, replay)
 }
 
 const ONE: &str = r#"{"reviews":[{"id":1}]}"#;
@@ -186,15 +186,22 @@ fn the_limit_of_time_holds_on_both_sides() {
 
 #[test]
 fn a_document_is_asked_for_with_its_validators() {
-    let known = SourceValidators {
+    let validators = SourceValidators {
         etag: Some("\"1\"".to_owned()),
         last_modified: Some("Fri, 20 Nov 2026 09:00:00 GMT".to_owned()),
     };
     let mut replay = Replay::of([status(304, None)]);
     let limits = CollectLimits::default();
-    let collected = collect(&source(RemoteKind::Csv), None, &known, &limits, &mut replay).unwrap();
+    let collected = collect(
+        &source(RemoteKind::Csv),
+        None,
+        &validators,
+        &limits,
+        &mut replay,
+    )
+    .unwrap();
     assert!(collected.is_unchanged);
-    assert_eq!(collected.validators, known);
+    assert_eq!(collected.validators, validators);
     let fields = &replay.asked[0].fields;
     assert!(
         fields.contains(&("If-None-Match", "\"1\"".to_owned())),
@@ -206,16 +213,23 @@ fn a_document_is_asked_for_with_its_validators() {
 fn credentials_are_exchanged_for_a_token_first() {
     let mut replay = Replay::of([page(r#"{"access_token":"fresh"}"#), page("{}")]);
     let credentials = r#"{"client_id":"i","client_secret":"s","refresh_token":"r"}"#;
-    let known = SourceValidators::default();
+    let validators = SourceValidators::default();
     let limits = CollectLimits::default();
     let google = source(RemoteKind::Google);
-    collect(&google, Some(credentials), &known, &limits, &mut replay).unwrap();
+    collect(
+        &google,
+        Some(credentials),
+        &validators,
+        &limits,
+        &mut replay,
+    )
+    .unwrap();
     let body = replay.asked[0].body.as_ref().unwrap();
     let expected = "grant_type=refresh_token&client_id=i&client_secret=s&refresh_token=r";
     assert_eq!(body.text, expected);
     let bearer = ("Authorization", "Bearer fresh".to_owned());
     assert!(replay.asked[1].fields.contains(&bearer));
     let mut replay = Replay::of([]);
-    let error = collect(&google, Some("{}"), &known, &limits, &mut replay).unwrap_err();
+    let error = collect(&google, Some("{}"), &validators, &limits, &mut replay).unwrap_err();
     assert!(matches!(error, RemoteError::Credentials(_)), "{error}");
 }

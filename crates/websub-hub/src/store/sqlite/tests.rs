@@ -194,9 +194,9 @@ fn the_newest_ten_thousand_tombstones_are_kept_and_the_oldest_is_dropped() {
         inserted.expect("inserted");
         let swept = store.sweep(Duration::from_secs(3_600), at(20_000));
         swept.expect("swept");
-        let kept = store.tombstones(None, usize::MAX).expect("tombstones");
-        assert_eq!(kept.len(), TOMBSTONES_MAX);
-        assert_eq!(kept.last().map(|stone| stone.at), Some(at(oldest)));
+        let tombstones = store.tombstones(None, usize::MAX).expect("tombstones");
+        assert_eq!(tombstones.len(), TOMBSTONES_MAX);
+        assert_eq!(tombstones.last().map(|stone| stone.at), Some(at(oldest)));
     }
 }
 
