@@ -298,7 +298,7 @@ impl<H: Handler> Acceptor<H> {
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {
                     self.counters.accept_errors.inc();
-                    if is_due(&mut self.accept_logged) {
+                    if is_log_due(&mut self.accept_logged) {
                         warn!(%error, "a connection could not be accepted; trying again");
                     }
                     sleep(BACK_OFF).await;
@@ -321,35 +321,40 @@ impl<H: Handler> Acceptor<H> {
     /// Dispatches the connection to a worker, or closes it at once if a limit is reached: cheaper for both sides than
     /// an unlimited queue.
     fn admit(&mut self, stream: TcpStream, peer: SocketAddr) {
-        let reached = match self.connections.admit(peer.ip()) {
+        match self.connections.admit(peer.ip()) {
             Ok((permit, closed_for)) => {
                 self.counters.accepted.inc();
                 self.dispatch(stream, permit);
-                closed_for
+                if let Some(limit) = closed_for {
+                    self.log_limit(limit);
+                }
             }
-            Err(reached) => {
-                match reached {
+            Err(limit) => {
+                match limit {
                     LimitReached::All => self.counters.rejected_total.inc(),
                     LimitReached::Address => self.counters.rejected_per_address.inc(),
                 };
-                Some(reached)
+                self.log_limit(limit);
+            }
+        }
+    }
+
+    /// Logs that a limit is reached, at most once per [`LOG_INTERVAL`].
+    fn log_limit(&mut self, limit: LimitReached) {
+        if !is_log_due(&mut self.limit_logged[limit as usize]) {
+            return;
+        }
+        let fact = match limit {
+            LimitReached::All => "as many connections are open as --max-connections allows",
+            LimitReached::Address => {
+                "an address has as many connections as --address-connections allows (a proxy has to be named by \
+                 --trusted-proxy)"
             }
         };
-        if let Some(limit) = reached
-            && is_due(&mut self.limit_logged[limit as usize])
-        {
-            let limit = match limit {
-                LimitReached::All => "as many connections are open as --max-connections allows",
-                LimitReached::Address => {
-                    "an address has as many connections as --address-connections allows (a proxy has to be named by \
-                     --trusted-proxy)"
-                }
-            };
-            warn!(
-                "{limit}: each new connection closes the one that has been idle longest or makes the least progress, or is \
-                 closed if all make progress"
-            );
-        }
+        warn!(
+            "{fact}: each new connection closes the one that has been idle longest or makes the least progress, or is \
+             closed if all make progress"
+        );
     }
 
     /// Dispatches a connection to the worker with the fewest tasks, which are its connections and their HTTP/2 streams.
@@ -385,22 +390,25 @@ impl Worker {
         let (stop, stopped) = oneshot::channel();
         // A local runtime cannot be moved to its thread, so the thread creates it.
         let thread = threads.spawn(name, move |heartbeat| {
-            let runtime = LocalRuntime::new();
-            let handle = runtime.as_ref().map(|runtime| runtime.handle().clone());
+            let runtime = match LocalRuntime::new() {
+                Ok(runtime) => runtime,
+                Err(error) => {
+                    let _received = started.send(Err(error));
+                    return;
+                }
+            };
             // The receiver waits for this message.
-            let _received = started.send(handle.map_err(|error| io::Error::from(error.kind())));
-            if let Ok(runtime) = runtime {
-                runtime.block_on(async {
-                    tokio::select! {
-                        _dropped = stopped => {}
-                        never = keep_reporting(heartbeat) => match never {},
-                    }
-                });
-            }
+            let _received = started.send(Ok(runtime.handle().clone()));
+            runtime.block_on(async {
+                tokio::select! {
+                    _dropped = stopped => {}
+                    never = keep_reporting(heartbeat) => match never {},
+                }
+            });
         })?;
-        let runtime = starting.recv().map_err(io::Error::other)?;
+        let runtime = starting.recv().map_err(io::Error::other)??;
         Ok(Worker {
-            runtime: runtime?,
+            runtime,
             stop,
             thread,
         })
@@ -424,14 +432,14 @@ fn is_of_the_peer(error: &io::Error) -> bool {
     )
 }
 
-/// Tells whether a repeated event should be logged again; `last` is the time of its last log line.
-fn is_due(last: &mut Option<Instant>) -> bool {
+/// Tells whether a repeated event should be logged again, and sets `last`, the time of its last log line, if so.
+fn is_log_due(last: &mut Option<Instant>) -> bool {
     let now = clock::instant();
-    let is_due = last.is_none_or(|last| now - last >= LOG_INTERVAL);
-    if is_due {
-        *last = Some(now);
+    if last.is_some_and(|last| now - last < LOG_INTERVAL) {
+        return false;
     }
-    is_due
+    *last = Some(now);
+    true
 }
 
 #[cfg(test)]

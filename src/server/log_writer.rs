@@ -190,10 +190,13 @@ impl LogFile {
 
     fn of(file: File, path: Option<PathBuf>) -> io::Result<LogFile> {
         let metadata = file.metadata()?;
-        let path_to_read = path.as_deref().filter(|_| metadata.is_file());
+        let is_torn = match &path {
+            Some(path) if metadata.is_file() => is_torn(path, metadata.len()),
+            _ => false,
+        };
         Ok(LogFile {
             is_regular: metadata.is_file(),
-            is_torn: path_to_read.is_some_and(|path| is_torn(path, metadata.len())),
+            is_torn,
             file,
             path,
         })

@@ -31,9 +31,10 @@ pub(crate) fn faults(sources: &[Source]) -> Vec<String> {
     for (from, targets) in &edges {
         for (to, place) in targets.iter().filter(|(to, _)| from < to) {
             if let Some(back) = reach(to, from, &edges) {
-                let [from, to] = [from, to].map(|path| path.join("::"));
                 faults.push(format!(
-                    "{place}: `{from}` names `{to}`, which leads back to it at {back}"
+                    "{place}: `{}` names `{}`, which leads back to it at {back}",
+                    from.join("::"),
+                    to.join("::")
                 ));
             }
         }

@@ -29,10 +29,10 @@ impl<'a> Authority<'a> {
     pub fn split(value: &'a [u8]) -> Option<Authority<'a>> {
         let end = match value.first() {
             Some(b'[') => value.iter().position(|byte| *byte == b']')? + 1,
-            _ => {
-                let end = value.iter().position(|byte| !is_name_byte(*byte));
-                end.unwrap_or(value.len())
-            }
+            _ => value
+                .iter()
+                .position(|byte| !is_name_byte(*byte))
+                .unwrap_or(value.len()),
         };
         let (host, rest) = value.split_at_checked(end)?;
         let host = std::str::from_utf8(host).ok()?;

@@ -31,9 +31,9 @@ pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     // Eight bytes are copied at a time; then those from the first that must be escaped are removed again.
     while let Some(chunk) = rest.first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
-        // A borrow may mark a byte wrongly, but only after a correctly marked byte. Non-ASCII bytes need no escape.
-        let controls = word.wrapping_sub(0x20 * ONES);
-        let marks = controls | marks_of(word, b'"') | marks_of(word, b'\\');
+        // The highest bit of each byte marks one that must be escaped. The subtractions borrow from the next byte only
+        // after such a byte, so the first mark is right; only the first is used. Non-ASCII bytes need no escape.
+        let marks = marks_of_controls(word) | marks_of(word, b'"') | marks_of(word, b'\\');
         let plain = (marks & HIGH_BITS & !word).trailing_zeros() as usize / 8;
         out.extend_from_slice(chunk);
         rest = &rest[plain..];
@@ -48,7 +48,13 @@ pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// Sets the highest bit of each byte of `word` that equals `byte`.
+/// Sets the highest bit of each ASCII byte of `word` below U+0020.
+#[inline(always)]
+fn marks_of_controls(word: u64) -> u64 {
+    word.wrapping_sub(0x20 * ONES)
+}
+
+/// Sets the highest bit of each ASCII byte of `word` that equals `byte`.
 #[inline(always)]
 fn marks_of(word: u64, byte: u8) -> u64 {
     (word ^ (u64::from(byte) * ONES)).wrapping_sub(ONES)

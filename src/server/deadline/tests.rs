@@ -58,7 +58,7 @@ fn s(seconds: u64) -> Duration {
 }
 
 #[test]
-fn a_handler_may_run_as_long_as_bytes_come_and_a_stall_after_that() {
+fn a_connection_stalls_20_s_after_its_last_byte_while_a_request_is_handled() {
     let bench = Bench::new();
     let state = bench.at(s(1));
     state.note_read(1);
@@ -72,8 +72,10 @@ fn a_reader_below_the_least_rate_is_dropped_when_its_bytes_are_used_up() {
     let bench = Bench::new();
     owe(&bench, s(1));
     bench.assert_ends(s(1) + WINDOW, Ending::SlowReader);
-    bench.at(s(10)).note_written(4_096 * 5 - 1);
-    let earned = s(4_096 * 5 - 1) / 4_096;
+    let written = 4_096 * 5 - 1;
+    bench.at(s(10)).note_written(written);
+    // Each 4,096 bytes earn a second.
+    let earned = s(written as u64) / 4_096;
     bench.assert_ends(s(1) + WINDOW + earned, Ending::SlowReader);
 }
 
@@ -149,6 +151,7 @@ async fn a_deadline_comes_also_to_a_task_that_had_used_up_its_budget() {
     let action = poll_fn(|context| {
         polls += 1;
         deadline.tick();
+        // The first poll uses up the budget of the task, so that timers no longer become ready in it.
         while polls == 1 && pin!(consume_budget()).poll(context).is_ready() {}
         deadline.poll(context)
     });

@@ -15,8 +15,8 @@ const TARGETS: [&str; 4] = [
     "/api/feed.json",
 ];
 
-/// Requests on one connection.
-const KEPT: usize = 10;
+/// Requests on one connection, before the next is opened.
+const REQUESTS_PER_CONNECTION: usize = 10;
 
 /// Pause between two requests: one reader, not a load.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -37,15 +37,15 @@ pub(crate) fn during<T>(server: SocketAddr, work: impl FnOnce() -> T) -> (Vec<Du
 
 fn read(server: SocketAddr, stopped: &AtomicBool) -> Vec<Duration> {
     let mut times = Vec::new();
-    let mut kept = Connection::open(server);
+    let mut connection = Connection::open(server);
     let mut failures = 0;
     while !stopped.load(Ordering::Relaxed) {
         let target = TARGETS[times.len() % TARGETS.len()];
-        if times.len() % KEPT == 0 {
-            kept = Connection::open(server);
+        if times.len() % REQUESTS_PER_CONNECTION == 0 {
+            connection = Connection::open(server);
         }
         let began = Instant::now();
-        match kept.try_get(target, &[]) {
+        match connection.try_get(target, &[]) {
             Ok(response) if response.status == 200 => {
                 times.push(began.elapsed());
                 failures = 0;
@@ -54,7 +54,7 @@ fn read(server: SocketAddr, stopped: &AtomicBool) -> Vec<Duration> {
             other => {
                 failures += 1;
                 assert!(failures < 5, "{target}: {other:?}");
-                kept = Connection::open(server);
+                connection = Connection::open(server);
             }
         }
         thread::sleep(PAUSE);

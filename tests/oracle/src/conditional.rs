@@ -8,6 +8,13 @@ use super::lines;
 use reviewd::wire::conditional::{Validators, holds, is_not_modified};
 use reviewd::wire::date::{Timestamp, parse_http_date};
 
+/// An entity-tag or `*`, with preceding white space and commas, and the comma or the end after it.
+static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
+    let tag = r#"(?<weak>W/)?"(?<tag>[\x21\x23-\x7e\x80-\xff]*)""#;
+    let member = format!(r"(?-u)^[ \t,]*(?:(?<star>\*)|{tag})[ \t\r\f]*(?:,|$)");
+    Regex::new(&member).expect("a regular expression")
+});
+
 /// Checks a request whose fields are the lines of `data`: `N` begins an If-None-Match, `M` an If-Modified-Since,
 /// `S` an If-Match, `U` an If-Unmodified-Since, and `E` the opaque-tag of the document (`a` without one; the last
 /// counts). The document was last modified in 1994.
@@ -15,12 +22,8 @@ use reviewd::wire::date::{Timestamp, parse_http_date};
 /// # Panics
 /// If code and reference differ.
 pub fn check_conditional(data: &[u8]) {
-    let of_kind = |kind: u8| -> Vec<&[u8]> {
-        let lines = lines(data).filter_map(|line| line.strip_prefix(&[kind]));
-        lines.collect()
-    };
     // The server creates its own tags, so bytes that do not fit the grammar are dropped.
-    let opaque: String = of_kind(b'E')
+    let opaque: String = lines_of(data, b'E')
         .pop()
         .unwrap_or(b"a")
         .iter()
@@ -33,22 +36,49 @@ pub fn check_conditional(data: &[u8]) {
         etag: etag.as_bytes(),
         last_modified: Some(last_modified),
     };
-    let is_late = |dates: &[&[u8]]| match dates {
-        [date] => parse_http_date(date).map(|date| last_modified <= date),
-        _ => None,
-    };
     // Steps 3 and 4 of §13.2.2.
-    let (tags, dates) = (of_kind(b'N'), of_kind(b'M'));
-    let expected = matches(opaque.as_bytes(), &tags, true);
-    let expected = expected.unwrap_or_else(|| is_late(&dates).unwrap_or(false));
-    let found = is_not_modified(validators, tags.iter().copied(), dates.iter().copied());
-    assert_eq!(found, expected, "{etag} {tags:?} {dates:?}");
+    let none_match = lines_of(data, b'N');
+    let modified_since = lines_of(data, b'M');
+    let is_unmodified = matches(opaque.as_bytes(), &none_match, true)
+        .or_else(|| is_at_or_after(&modified_since, last_modified));
+    assert_eq!(
+        is_not_modified(
+            validators,
+            none_match.iter().copied(),
+            modified_since.iter().copied()
+        ),
+        is_unmodified.unwrap_or(false),
+        "{etag} {none_match:?} {modified_since:?}"
+    );
     // Steps 1 and 2.
-    let (tags, dates) = (of_kind(b'S'), of_kind(b'U'));
-    let expected = matches(opaque.as_bytes(), &tags, false);
-    let expected = expected.unwrap_or_else(|| is_late(&dates).unwrap_or(true));
-    let found = holds(validators, tags.iter().copied(), dates.iter().copied());
-    assert_eq!(found, expected, "{etag} {tags:?} {dates:?}");
+    let match_tags = lines_of(data, b'S');
+    let unmodified_since = lines_of(data, b'U');
+    let is_permitted = matches(opaque.as_bytes(), &match_tags, false)
+        .or_else(|| is_at_or_after(&unmodified_since, last_modified));
+    assert_eq!(
+        holds(
+            validators,
+            match_tags.iter().copied(),
+            unmodified_since.iter().copied()
+        ),
+        is_permitted.unwrap_or(true),
+        "{etag} {match_tags:?} {unmodified_since:?}"
+    );
+}
+
+/// Returns the lines that begin with `kind`, without it.
+fn lines_of(data: &[u8], kind: u8) -> Vec<&[u8]> {
+    lines(data)
+        .filter_map(|line| line.strip_prefix(&[kind]))
+        .collect()
+}
+
+/// Tells whether the only date of a field is `time` or later; `None` without a valid date, and with several fields.
+fn is_at_or_after(fields: &[&[u8]], time: Timestamp) -> Option<bool> {
+    let [date] = fields else {
+        return None;
+    };
+    Some(parse_http_date(date)? >= time)
 }
 
 /// Tells whether one of the tags in `fields` is the document's, or `*` is the only member; `None` without fields.
@@ -72,12 +102,8 @@ fn matches(opaque: &[u8], fields: &[&[u8]], takes_weak: bool) -> Option<bool> {
             rest = &rest[member[0].len()..];
         }
     }
-    (!fields.is_empty()).then_some(is_ours || (is_star && members == 1))
+    if fields.is_empty() {
+        return None;
+    }
+    Some(is_ours || (is_star && members == 1))
 }
-
-/// An entity-tag or `*`, with preceding white space and commas, and the comma or the end after it.
-static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
-    let tag = r#"(?<weak>W/)?"(?<tag>[\x21\x23-\x7e\x80-\xff]*)""#;
-    let member = format!(r"(?-u)^[ \t,]*(?:(?<star>\*)|{tag})[ \t\r\f]*(?:,|$)");
-    Regex::new(&member).expect("a regular expression")
-});

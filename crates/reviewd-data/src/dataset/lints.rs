@@ -127,26 +127,36 @@ impl Lints {
             let message = (rule.find)(self, dataset);
             self.push(&mut warnings, rule.code, rule.file, rule.path, message);
         }
+        self.push_advertising(&mut warnings, dataset);
+        warnings
+    }
+
+    /// Adds the warnings of the advertising rules: one for the reviews, and one for each text of the owner.
+    fn push_advertising(&self, warnings: &mut Vec<Warning>, dataset: &Dataset) {
         let findings = advertising::findings(dataset);
         for rule in advertising::rules() {
             let code = &*rule.code;
-            let mut of_rule = findings.iter().filter(|one| one.rule.code == code);
-            let in_reviews = of_rule.clone().filter_map(|one| {
-                Some(ReviewFinding {
-                    id: &one.review?.id,
-                    words: format!(": {}", one.words),
-                })
-            });
-            let message = self.counted(code, &format!("with {}", rule.says), in_reviews);
-            self.push(&mut warnings, code, REVIEWS, "reviews", message);
-            for one in of_rule.by_ref().filter(|one| one.review.is_none()) {
-                if !self.is_suppressed(code, Some(&one.path)) {
-                    let message = format!("holds {}: {}", rule.says, one.words);
-                    self.push(&mut warnings, code, EDITORIAL, &one.path, Some(message));
+            let mut in_reviews = Vec::new();
+            let mut in_editorial = Vec::new();
+            for finding in findings.iter().filter(|one| one.rule.code == code) {
+                match finding.review {
+                    Some(review) => in_reviews.push(ReviewFinding {
+                        id: &review.id,
+                        words: format!(": {}", finding.words),
+                    }),
+                    None => in_editorial.push(finding),
+                }
+            }
+            let says = format!("with {}", rule.says);
+            let about_reviews = self.counted(code, &says, in_reviews.into_iter());
+            self.push(warnings, code, REVIEWS, "reviews", about_reviews);
+            for finding in in_editorial {
+                if !self.is_suppressed(code, Some(&finding.path)) {
+                    let about_text = format!("holds {}: {}", rule.says, finding.words);
+                    self.push(warnings, code, EDITORIAL, &finding.path, Some(about_text));
                 }
             }
         }
-        warnings
     }
 
     /// Adds a warning, unless there is no message or the rule is suppressed everywhere.
@@ -259,8 +269,8 @@ fn ignored(lints: &Lints, _: &Dataset) -> Option<String> {
 
 fn future_date(lints: &Lints, dataset: &Dataset) -> Option<String> {
     let future = dataset.reviews.iter().filter(|review| {
-        let reply = review.owner_reply.as_ref().map(|reply| reply.date);
-        Some(review.date).max(reply) > Some(lints.today)
+        let reply = review.owner_reply.as_ref();
+        review.date > lints.today || reply.is_some_and(|reply| reply.date > lints.today)
     });
     let says = "dated after today, or with such a reply";
     lints.counted("future_date", says, future.map(ReviewFinding::of))
@@ -268,8 +278,8 @@ fn future_date(lints: &Lints, dataset: &Dataset) -> Option<String> {
 
 fn early_reply(lints: &Lints, dataset: &Dataset) -> Option<String> {
     let early = dataset.reviews.iter().filter(|review| {
-        let mut reply = review.owner_reply.iter();
-        reply.any(|reply| reply.date < review.date)
+        let reply = review.owner_reply.as_ref();
+        reply.is_some_and(|reply| reply.date < review.date)
     });
     let says = "with a reply dated before the review";
     lints.counted("early_reply", says, early.map(ReviewFinding::of))
@@ -385,12 +395,14 @@ fn hidden_in(review: &Review) -> Option<ReviewFinding<'_>> {
 
 /// The first three of `items` and the number of further ones; `None` if `items` is empty.
 fn first_few(items: &[String]) -> Option<String> {
-    let shown = items[..items.len().min(EXAMPLES_MAX)].join(", ");
-    match items.len().saturating_sub(EXAMPLES_MAX) {
-        _ if items.is_empty() => None,
-        0 => Some(shown),
-        more => Some(format!("{shown} and {more} more")),
+    if items.is_empty() {
+        return None;
     }
+    if items.len() <= EXAMPLES_MAX {
+        return Some(items.join(", "));
+    }
+    let shown = items[..EXAMPLES_MAX].join(", ");
+    Some(format!("{shown} and {} more", items.len() - EXAMPLES_MAX))
 }
 
 /// Returns `says` and the mentions that are not `listed`, most frequent first, then by name.

@@ -13,7 +13,8 @@ use crate::scheduler::{AttemptId, DueAttempt, Rank};
 use crate::subscription::FailurePolicy;
 
 /// Subscriptions of a topic (`$1`), known or not (`$2`), that acknowledged other content than the current one (`$3`),
-/// and whose lease has not ended at `$4`; at most `$5`.
+/// and whose lease has not ended at `$4`; at most `$5`. Digests below and above the current one are two ranges of the index,
+/// which `<>` would not use.
 const FIRST: &str = "SELECT authority, id FROM subscription WHERE topic_id = $1 AND known = $2 AND acknowledged = 1
  AND digest < $3 AND lease_end > $4
  UNION ALL SELECT authority, id FROM subscription WHERE topic_id = $1 AND known = $2 AND acknowledged = 1
@@ -68,9 +69,10 @@ impl Store {
             let mut due = rows::load(db, ids)?;
             // Another process may have published since.
             due.retain(|listed| {
-                let mut own = own.iter().filter(|one| one.url == listed.topic);
-                let is_own = own.any(|one| one.digest == listed.current);
-                is_own && listed.state.is_due(&listed.current, now)
+                let is_published = own
+                    .iter()
+                    .any(|one| one.url == listed.topic && one.digest == listed.current);
+                is_published && listed.state.is_due(&listed.current, now)
             });
             rows::change(db, due, now, |listed| {
                 listed.state.begin(listed.current, now);

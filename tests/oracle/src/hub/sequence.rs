@@ -116,9 +116,10 @@ impl Simulation {
                 both!(self, remove_request(id, self.now));
             }
             _ => {
-                let command = match argument.is_multiple_of(4) {
-                    true => AdminCommand::Remove,
-                    false => AdminCommand::Retry,
+                let command = if argument.is_multiple_of(4) {
+                    AdminCommand::Remove
+                } else {
+                    AdminCommand::Retry
                 };
                 let id = (argument / 4 % 8) as i64;
                 both!(self, apply_admin(id, command, self.now));
@@ -131,7 +132,8 @@ impl Simulation {
         let path = argument / 3 % 2;
         let callback = format!("https://s{host}.example/{path}");
         let topic = topic(argument / 6 % 2);
-        let secret = Some("key").filter(|_| argument / 12 % 2 == 1 && mode == Mode::Subscribe);
+        let has_secret = argument / 12 % 2 == 1 && mode == Mode::Subscribe;
+        let secret = if has_secret { Some("key") } else { None };
         let lease_s = [30, 100_000, 1_000_000][argument / 24 % 3];
         // Unknown topics are refused before the request reaches the store.
         if self.model.current(&topic).is_none() {
@@ -149,10 +151,11 @@ impl Simulation {
         }
         let at = argument % self.verifications.len();
         let id = self.verifications.remove(at).id;
+        let failure = AttemptResult::Failed(AttemptFailure::Connect);
         let reports = [match argument / 8 % 8 {
             kind @ 1..=2 => AttemptReport::Unreached {
                 id,
-                result: Some(AttemptResult::Failed(AttemptFailure::Connect)).filter(|_| kind == 2),
+                result: if kind == 2 { Some(failure) } else { None },
                 delay: Duration::from_secs(argument as u64 % 4),
             },
             kind => AttemptReport::Verified {
@@ -173,12 +176,14 @@ impl Simulation {
     /// Publishes the two topics with their current contents, as changed by `change`.
     fn publish(&mut self, change: impl FnOnce(&mut Vec<TopicVersion>)) {
         self.dated_s += 1;
-        let version = |number| TopicVersion {
-            url: topic(number),
-            digest: self.model.current(&topic(number)).unwrap_or_default(),
-            dated: Timestamp::from_unix(self.dated_s),
-        };
-        let mut versions = (0..2).map(version).collect();
+        let mut versions = Vec::new();
+        for url in [topic(0), topic(1)] {
+            versions.push(TopicVersion {
+                digest: self.model.current(&url).unwrap_or_default(),
+                dated: Timestamp::from_unix(self.dated_s),
+                url,
+            });
+        }
         change(&mut versions);
         both!(self, publish(&versions, self.now));
     }
@@ -216,19 +221,24 @@ impl Simulation {
         }
         let delivery = self.deliveries.remove(argument % self.deliveries.len());
         let answers = [200, 204, 500, 410, 302, 0, 299, 503];
-        let answer = match answers[argument / 4 % 8] {
-            0 => AttemptResult::Failed(AttemptFailure::Timeout),
-            status => AttemptResult::Status(status),
-        };
         let kind = argument / 32;
-        let answer = (kind != 7).then_some(answer);
+        let answer = match answers[argument / 4 % 8] {
+            // The attempt was given up before it began.
+            _ if kind == 7 => None,
+            0 => Some(AttemptResult::Failed(AttemptFailure::Timeout)),
+            status => Some(AttemptResult::Status(status)),
+        };
         if let Some(AttemptResult::Status(200..=299)) = answer {
             self.received.insert(pair(&delivery), delivery.state.digest);
         }
         let result = DeliveryResult {
             attempt: delivery.state.attempt,
             result: answer,
-            retry_after: (kind == 6).then_some(Duration::from_secs(90)),
+            retry_after: if kind == 6 {
+                Some(Duration::from_secs(90))
+            } else {
+                None
+            },
             elapsed: Duration::from_millis([3, 999, 1_000, 5_000][argument % 4]),
             jitter: u16::try_from(argument * 257).unwrap_or(u16::MAX),
         };
