@@ -59,14 +59,13 @@ impl<'t> CsvTable<'t> {
 
     /// Returns the rows; the last one is an error if a quotation mark is never closed. Empty lines are skipped.
     pub(super) fn rows(self) -> impl Iterator<Item = Result<TableRow, ReadError>> + use<'t> {
-        let mut reader = ReaderBuilder::new();
-        reader
+        let text = self.text.as_bytes();
+        let mut reader = ReaderBuilder::new()
             .delimiter(self.delimiter)
             .has_headers(false)
-            .flexible(true);
-        reader.terminator(Terminator::CRLF);
-        let text = self.text.as_bytes();
-        let mut reader = reader.from_reader(text);
+            .flexible(true)
+            .terminator(Terminator::CRLF)
+            .from_reader(text);
         // The line of the last record, and where that record began.
         let mut line = self.first_line;
         let mut record_start = 0;

@@ -288,8 +288,8 @@ fn plain(text: &str) -> String {
     if is_weekday_before(&date, &without_weekday) {
         date = without_weekday;
     }
-    let date = EAST_ASIAN.replace(&date, "$1-$2-$3");
-    FILLER.replace_all(&date, "$1").trim().to_owned()
+    let with_hyphens = EAST_ASIAN.replace(&date, "$1-$2-$3");
+    FILLER.replace_all(&with_hyphens, "$1").trim().to_owned()
 }
 
 /// Whether the first word of a text, which `rest` lacks, is a weekday, as in "mar. 5 mars 2024", and not a month, as in

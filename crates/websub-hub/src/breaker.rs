@@ -50,10 +50,19 @@ impl Breaker {
 
     /// Tells whether most of the recently tried hosts were not reached.
     pub(super) fn is_open(&self, now: Instant) -> bool {
-        let is_recent = |at: Instant| now.saturating_duration_since(at) < WINDOW;
-        let recent = self.seen.iter().filter(|(_, at, _)| is_recent(*at));
-        let (reached, lost): (Vec<_>, Vec<_>) = recent.partition(|(.., is_reached)| *is_reached);
-        lost.len() >= HOSTS_MIN && lost.len() > reached.len()
+        let mut reached = 0;
+        let mut lost = 0;
+        for (_, at, is_reached) in &self.seen {
+            if now.saturating_duration_since(*at) >= WINDOW {
+                continue;
+            }
+            if *is_reached {
+                reached += 1;
+            } else {
+                lost += 1;
+            }
+        }
+        lost >= HOSTS_MIN && lost > reached
     }
 }
 

@@ -239,8 +239,8 @@ impl Client {
             let signature = secret.sign(&notice.name, unix_s, &notice.body);
             request = request.header("webhook-signature", signature);
         }
-        let request = request.config().timeout_global(Some(self.timeout)).build();
-        match request.send(notice.body.as_bytes()) {
+        let limited = request.config().timeout_global(Some(self.timeout)).build();
+        match limited.send(notice.body.as_bytes()) {
             Ok(response) => answered(&response),
             Err(error) => failure(&error),
         }
@@ -265,14 +265,15 @@ impl Client {
         if let Some(secret) = &listed.state.secret {
             request = request.header("X-Hub-Signature", secret.sign(body));
         }
-        let request = request
+        let limited = request
             .config()
             .timeout_global(Some(delivery_timeout(patience, body.len())))
             .timeout_resolve(Some(patience))
             .timeout_per_write(Some(patience))
-            .timeout_recv_response(Some(patience));
+            .timeout_recv_response(Some(patience))
+            .build();
         let mut rest: &[u8] = body;
-        match request.build().send(SendBody::from_reader(&mut rest)) {
+        match limited.send(SendBody::from_reader(&mut rest)) {
             Ok(response) => answered(&response),
             Err(error) => {
                 let mut attempt = failure(&error);

@@ -443,8 +443,9 @@ impl Engine {
         let was = self.health.clone();
         self.storage.report(&mut self.health);
         self.health.paused = self.breaker.is_open(now);
-        let is_recent = |at: Instant| now.saturating_duration_since(at) < LAG_SHOWN;
-        self.health.lagging = self.lagged_at.is_some_and(is_recent);
+        self.health.lagging = self
+            .lagged_at
+            .is_some_and(|at| now.saturating_duration_since(at) < LAG_SHOWN);
         match (was.paused, self.health.paused) {
             (false, true) => warn!(
                 "most callback hosts cannot be reached, so our own network may be at fault: failed deliveries do not count until most can be reached"

@@ -120,8 +120,12 @@ impl WebhookSecret {
     /// Parses `whsec_` and a key in base64; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<WebhookSecret> {
-        let key = BASE64_STANDARD.decode(text.strip_prefix(SECRET_PREFIX)?);
-        let key = key.ok().filter(|key| KEY_BYTES.contains(&key.len()))?;
+        let key = BASE64_STANDARD
+            .decode(text.strip_prefix(SECRET_PREFIX)?)
+            .ok()?;
+        if !KEY_BYTES.contains(&key.len()) {
+            return None;
+        }
         Some(WebhookSecret(key))
     }
 

@@ -43,7 +43,6 @@ mod tests {
 
     #[test]
     fn only_the_calling_thread_gets_a_lower_priority_and_keeps_it() {
-        let niceness = || getpriority_process(None).expect("every thread has one");
         let before = niceness();
         let after = std::thread::spawn(move || {
             lower_priority(Priority::Lower);
@@ -52,5 +51,9 @@ mod tests {
         });
         assert_eq!(after.join().expect("no panic"), 10);
         assert_eq!(niceness(), before);
+    }
+
+    fn niceness() -> i32 {
+        getpriority_process(None).expect("every thread has one")
     }
 }

@@ -81,8 +81,10 @@ impl Secret {
     /// Accepts a key of 1 to 199 bytes (WebSub §5.1: "less than 200 bytes").
     #[must_use]
     pub fn new(text: String) -> Option<Secret> {
-        let is_permitted = (1..SECRET_BYTES).contains(&text.len());
-        is_permitted.then_some(Secret(text))
+        if !(1..SECRET_BYTES).contains(&text.len()) {
+            return None;
+        }
+        Some(Secret(text))
     }
 
     /// Returns the key, for the store only.

@@ -290,8 +290,8 @@ impl Subscription {
     /// Tells whether a delivery was acknowledged so lately that a failure to reach the host is evidence of a failure of
     /// our own network.
     pub(super) fn is_evidence(&self, now: UnixMillis) -> bool {
-        let is_recent = |at: UnixMillis| now <= at.plus(UNACKNOWLEDGED_MAX);
-        self.acknowledged_at.is_some_and(is_recent)
+        self.acknowledged_at
+            .is_some_and(|at| now <= at.plus(UNACKNOWLEDGED_MAX))
     }
 }
 
@@ -501,8 +501,9 @@ impl Leases {
         let most = default_s * LEASE_JITTER_PCT / 100;
         let less = most * u64::from(jitter) / u64::from(u16::MAX);
         let lease_s = asked_s.unwrap_or(default_s - less);
-        let lease_s = u32::try_from(lease_s).unwrap_or(u32::MAX);
-        lease_s.clamp(self.min_s, self.max_s)
+        u32::try_from(lease_s)
+            .unwrap_or(u32::MAX)
+            .clamp(self.min_s, self.max_s)
     }
 }
 
@@ -517,15 +518,14 @@ impl FailurePolicy {
     ) -> Duration {
         let index = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
         let delays = &self.retry_delays;
-        let delay = delays
+        let configured = delays
             .get(index)
             .or(delays.last())
             .copied()
             .unwrap_or(Duration::ZERO);
-        let delay = delay
-            .saturating_add(delay.saturating_mul(u32::from(jitter)) / (4 * u32::from(u16::MAX)));
+        let extra = configured.saturating_mul(u32::from(jitter)) / (4 * u32::from(u16::MAX));
         let wish = retry_after.unwrap_or_default().min(self.retry_after_max);
-        delay.max(wish)
+        configured.saturating_add(extra).max(wish)
     }
 }
 

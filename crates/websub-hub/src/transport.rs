@@ -271,25 +271,31 @@ pub(super) fn config_with(roots: RootCertStore, protocol: &[u8]) -> ClientConfig
 
 /// Adds the certificates of a PEM file.
 pub(super) fn add_authorities(roots: &mut RootCertStore, path: &Path) -> Result<(), CaError> {
-    let fail = |what: String| CaError {
-        path: path.to_owned(),
-        what,
-    };
-    let pem = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
+    let pem = std::fs::read(path).map_err(|error| CaError::of(path, error.to_string()))?;
     let mut count = 0;
     for certificate in CertificateDer::pem_slice_iter(&pem) {
         count += 1;
-        let certificate = certificate
-            .map_err(|error| fail(format!("certificate {count} is not PEM: {error}")))?;
-        roots
-            .add(certificate)
-            .map_err(|error| fail(format!("certificate {count} cannot be used: {error}")))?;
+        let certificate = certificate.map_err(|error| {
+            CaError::of(path, format!("certificate {count} is not PEM: {error}"))
+        })?;
+        roots.add(certificate).map_err(|error| {
+            CaError::of(path, format!("certificate {count} cannot be used: {error}"))
+        })?;
     }
     if count == 0 {
         let what = "contains no certificate (PEM, BEGIN CERTIFICATE)";
-        return Err(fail(what.to_owned()));
+        return Err(CaError::of(path, what.to_owned()));
     }
     Ok(())
+}
+
+impl CaError {
+    fn of(path: &Path, what: String) -> CaError {
+        CaError {
+            path: path.to_owned(),
+            what,
+        }
+    }
 }
 
 #[cfg(test)]

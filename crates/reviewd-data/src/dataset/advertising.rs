@@ -65,13 +65,14 @@ pub(super) fn rules() -> &'static [AdvertisingRule] {
 
 /// The patterns by name.
 static PATTERNS: LazyLock<BTreeMap<&str, Regex>> = LazyLock::new(|| {
-    let compiled = TABLE.patterns.iter().map(|(name, lines)| {
+    let mut patterns = BTreeMap::new();
+    for (name, lines) in &TABLE.patterns {
         // With Unicode word boundaries, a search in texts with accents would be ten times slower.
         let pattern = lines.pattern.concat().replace(r"\b", r"(?-u:\b)");
         let compiled = RegexBuilder::new(&pattern).case_insensitive(true).build();
-        (&**name, compiled.expect("the patterns are valid"))
-    });
-    compiled.collect()
+        patterns.insert(&**name, compiled.expect("the patterns are valid"));
+    }
+    patterns
 });
 
 /// A match of a rule.
@@ -92,19 +93,19 @@ pub(super) fn findings<'d>(dataset: &'d Dataset) -> Vec<Finding<'d>> {
         return findings;
     }
     for review in &dataset.reviews {
-        let words = CheckedText {
+        let review_text = CheckedText {
             text: &review.text,
             stars: review.rating.stars(),
             is_reply: false,
         };
-        words.check(Some(review), "", &mut findings);
+        review_text.check(Some(review), "", &mut findings);
         if let Some(reply) = &review.owner_reply {
-            let words = CheckedText {
+            let reply_text = CheckedText {
                 text: &reply.text,
                 stars: OWN_STARS,
                 is_reply: true,
             };
-            words.check(Some(review), "", &mut findings);
+            reply_text.check(Some(review), "", &mut findings);
         }
     }
     let editorial = &dataset.editorial;

@@ -219,8 +219,8 @@ pub fn decode_by(
         &files.taxonomy,
         &mut problems,
         companions::taxonomy,
-    );
-    let taxonomy = taxonomy.unwrap_or_default();
+    )
+    .unwrap_or_default();
     let check = Check::new(REVIEWS);
     let (file, digest) = read_and_hash(&files, &taxonomy.taxonomy, now, threads, &check);
     let reviews = file.as_ref().map_or(&[][..], |file| &file.reviews);
@@ -228,8 +228,8 @@ pub fn decode_by(
     let is_valid = check.finish(&files.reviews, &mut problems);
     // The largest part of the memory is not needed any more.
     files.reviews = Vec::new();
-    let by_id = if is_valid { Some(&by_id) } else { None };
-    let companions = read_companions(&files, reviews, by_id, now, &mut problems);
+    let valid_ids = if is_valid { Some(&by_id) } else { None };
+    let companions = read_companions(&files, reviews, valid_ids, now, &mut problems);
     let Some(file) = file.filter(|_| problems.is_empty()) else {
         return Err(problems);
     };

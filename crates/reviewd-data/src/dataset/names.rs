@@ -209,8 +209,8 @@ fn add_people(people: &mut Vec<Technician>, business: &Business) {
             .or_else(|| names.entry_of_mention(untitled));
         if let Some(entry) = found {
             let same = &mut people[entry as usize];
-            let mut names = std::iter::once(&same.name).chain(&same.aliases);
-            if !names.any(|name| comparable(name) == folded) {
+            let mut spellings = std::iter::once(&same.name).chain(&same.aliases);
+            if !spellings.any(|spelling| comparable(spelling) == folded) {
                 same.aliases.push(person.name.clone());
             }
         } else if !names.is_whole_name(&folded) && added.insert(folded) {

@@ -133,7 +133,7 @@ fn aggregate_rating(reviews: &[Review]) -> String {
     let counts = format!(
         r#""review_count":{with_text},"rating_count":{count},"best_rating":5,"worst_rating":1"#
     );
-    let distribution = format!(r#"{{"1":{one},"2":{two},"3":{three},"4":{four},"5":{five}}}"#);
+    let by_stars = format!(r#"{{"1":{one},"2":{two},"3":{three},"4":{four},"5":{five}}}"#);
     let mut by_verification = String::new();
     if by_account > 0 {
         by_verification = format!(
@@ -141,7 +141,7 @@ fn aggregate_rating(reviews: &[Review]) -> String {
         );
     }
     let mean = mean(sum, count as u64);
-    format!(r#"{{"rating_value":{mean},{counts},"distribution":{distribution}{by_verification}}}"#)
+    format!(r#"{{"rating_value":{mean},{counts},"distribution":{by_stars}{by_verification}}}"#)
 }
 
 /// Returns `sum / count` with exactly two decimals, halves rounded up, in integer arithmetic; null if `count` is 0.

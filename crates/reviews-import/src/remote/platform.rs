@@ -121,10 +121,9 @@ fn with_pairs(address: &str, pairs: &[(&str, &str)]) -> String {
     if pairs.is_empty() {
         return address.to_owned();
     }
-    let is_ours = |name: &str| pairs.iter().any(|(ours, _)| *ours == name);
     let others: Vec<(String, String)> = url
         .query_pairs()
-        .filter(|(name, _)| !is_ours(name))
+        .filter(|(name, _)| pairs.iter().all(|(ours, _)| ours != name))
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
         .collect();
     url.query_pairs_mut()

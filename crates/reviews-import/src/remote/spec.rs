@@ -175,17 +175,19 @@ impl RemoteList {
         }
         let mut ids = HashSet::new();
         for (index, source) in self.sources.iter().enumerate() {
-            let wrong = |key, message| SpecError::Value {
-                index,
-                key,
-                message,
-            };
-            if let Err(fault) = source.check() {
-                return Err(wrong(fault.key, fault.message));
+            if let Err(SourceFault { key, message }) = source.check() {
+                return Err(SpecError::Value {
+                    index,
+                    key,
+                    message,
+                });
             }
             if !ids.insert(&source.id) {
-                let message = format!("{} is also the id of an earlier source", quote(&source.id));
-                return Err(wrong("id", message));
+                return Err(SpecError::Value {
+                    index,
+                    key: "id",
+                    message: format!("{} is also the id of an earlier source", quote(&source.id)),
+                });
             }
         }
         Ok(())
@@ -205,41 +207,47 @@ struct SourceFault {
     message: String,
 }
 
+impl SourceFault {
+    fn of(key: &'static str, message: &str) -> SourceFault {
+        SourceFault {
+            key,
+            message: message.to_owned(),
+        }
+    }
+}
+
 impl RemoteSource {
     fn check(&self) -> Result<(), SourceFault> {
-        let fault = |key, message: &str| {
-            Err(SourceFault {
-                key,
-                message: message.to_owned(),
-            })
-        };
         if !is_id(&self.id) {
-            return fault("id", "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -");
+            return Err(SourceFault::of(
+                "id",
+                "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -",
+            ));
         }
         if !is_permitted_url(&self.url) {
-            return fault(
+            return Err(SourceFault::of(
                 "url",
                 "must be an https address without a name or password, or http to this machine",
-            );
+            ));
         }
         if self.token_env.is_some() && self.token_file.is_some() {
-            return fault(
+            return Err(SourceFault::of(
                 "token_env",
                 "stands beside token_file: one of them has the token",
-            );
+            ));
         }
         if self.kind.needs_token() && self.token_env.is_none() && self.token_file.is_none() {
-            return fault(
+            return Err(SourceFault::of(
                 "token_env",
                 "is missing: this platform answers only with a token",
-            );
+            ));
         }
         if self
             .location
             .as_deref()
             .is_some_and(|location| location.trim().is_empty())
         {
-            return fault("location", "is empty");
+            return Err(SourceFault::of("location", "is empty"));
         }
         Ok(())
     }

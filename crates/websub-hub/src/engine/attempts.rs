@@ -235,11 +235,11 @@ impl Attempts {
                 AttemptId::Verification(_) | AttemptId::Denial(_) => {}
             }
         }
-        let begun = storage.write_if(!ids.is_empty(), |store| {
+        let begun_deliveries = storage.write_if(!ids.is_empty(), |store| {
             store.begin_deliveries(&ids, now.unix)
         });
-        let mut jobs = Vec::with_capacity(begun.len());
-        for listed in begun {
+        let mut jobs = Vec::with_capacity(begun_deliveries.len());
+        for listed in begun_deliveries {
             // `begin_deliveries` returns only topics whose stored digest is one that this process has published, so
             // their content is in `contents`.
             if let Some(topic) = contents.get(&listed.topic).cloned() {
@@ -247,8 +247,9 @@ impl Attempts {
                 jobs.push((id, Job::Deliver(listed, topic)));
             }
         }
-        let begun = storage.write_if(!notices.is_empty(), |store| store.begin_notices(&notices));
-        for notice in begun {
+        let begun_notices =
+            storage.write_if(!notices.is_empty(), |store| store.begin_notices(&notices));
+        for notice in begun_notices {
             let target = targets.iter().find(|target| target.id == notice.target);
             // `due_notices` returns only notices to these targets.
             if let Some(target) = target.cloned() {
@@ -484,7 +485,8 @@ impl Engine {
                 (Some(id), None)
             }
         };
-        let ((topic, callback_host), status) = (ended.job.pair(), &ended.status);
+        let (topic, callback_host) = ended.job.pair();
+        let status = &ended.status;
         let mut reason = None;
         let message = match effect {
             ReportEffect::Activated => "a subscription is active",

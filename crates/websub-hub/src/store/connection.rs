@@ -72,8 +72,10 @@ impl dyn Connection + '_ {
         for (number, (name, _)) in (2..).zip(first) {
             assignments.push(format!("{name} = ${number}"));
         }
-        let assignments = assignments.join(", ");
-        let sql = format!("UPDATE {table} SET {assignments} WHERE id = $1");
+        let sql = format!(
+            "UPDATE {table} SET {} WHERE id = $1",
+            assignments.join(", ")
+        );
         let values = rows.into_iter().map(|(id, columns)| {
             let columns = columns.into_iter().map(|(_, value)| value);
             std::iter::once(id.into()).chain(columns).collect()

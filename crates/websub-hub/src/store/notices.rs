@@ -166,12 +166,13 @@ pub(super) fn insert_all(db: &mut dyn Connection, rows: &NoticeRows) -> Result<(
         "UPDATE meta SET told_day = $1, told_dated = $2",
         &rows.meta.values,
     )?;
-    let sql = "INSERT INTO told (item, digest, facts) VALUES ($1, $2, $3)";
-    db.execute_each(sql, &values(&rows.told))?;
-    let sql =
+    let insert_told = "INSERT INTO told (item, digest, facts) VALUES ($1, $2, $3)";
+    db.execute_each(insert_told, &values(&rows.told))?;
+    let insert_notice =
         "INSERT INTO notice (target, item, name, body, created_at, attempts, failures, next_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    db.execute_each(sql, &values(&rows.notices)).map(drop)
+    db.execute_each(insert_notice, &values(&rows.notices))
+        .map(drop)
 }
 
 fn values(rows: &[DatabaseRow]) -> Vec<Vec<Value>> {
@@ -326,12 +327,18 @@ fn update_record(
 
 /// Returns the days that have begun since `told_day`; both are in days since the epoch.
 fn days_begun(told_day: i64, today: i64) -> Option<DaysBegun> {
-    let date =
-        |day: i64| -> Date { Timestamp::from_unix(day.saturating_mul(DAY_MS / 1_000)).date() };
-    (today > told_day).then(|| DaysBegun {
-        after: date(told_day),
-        until: date(today),
+    if today <= told_day {
+        return None;
+    }
+    Some(DaysBegun {
+        after: date_of(told_day),
+        until: date_of(today),
     })
+}
+
+/// Returns the date of a day since the epoch.
+fn date_of(day: i64) -> Date {
+    Timestamp::from_unix(day.saturating_mul(DAY_MS / 1_000)).date()
 }
 
 fn insert(db: &mut dyn Connection, notices: &[NewNotice], now: UnixMillis) -> Result<u64, DbError> {

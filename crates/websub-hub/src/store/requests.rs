@@ -212,9 +212,10 @@ impl Store {
             );
             let mut values: Vec<Value> = vec![now.into()];
             values.extend(ids.iter().map(|id| Value::from(*id)));
-            let begun: Result<Vec<_>, DbError> =
-                db.query(&sql, &values)?.iter().map(read_denial).collect();
-            let mut begun = begun?;
+            let mut begun = Vec::new();
+            for row in db.query(&sql, &values)? {
+                begun.push(read_denial(&row)?);
+            }
             begun.sort_unstable_by_key(|denial| denial.id);
             Ok(begun)
         })
@@ -483,8 +484,9 @@ fn confirm(
     };
     match (rows::load_pair(db, callback, topic)?, request.mode) {
         (Some(listed), Mode::Unsubscribe) => {
-            let end = |listed: &mut super::Listed| listed.state.unsubscribe(now);
-            let changed = rows::change(db, vec![listed], now, end)?;
+            let changed = rows::change(db, vec![listed], now, |listed| {
+                listed.state.unsubscribe(now)
+            })?;
             let removal = changed.first().and_then(|(_, removal)| *removal);
             Ok(removal.map_or(ReportEffect::Leaving, ReportEffect::Removed))
         }

@@ -251,8 +251,9 @@ fn check_tables(db: &mut dyn Connection) -> Result<i64, DbError> {
     let application: i64 = db
         .query_one("PRAGMA application_id", &[])?
         .get("application_id")?;
-    let tables = db.query_one("SELECT count(*) AS tables FROM sqlite_schema", &[])?;
-    let tables: i64 = tables.get("tables")?;
+    let tables: i64 = db
+        .query_one("SELECT count(*) AS tables FROM sqlite_schema", &[])?
+        .get("tables")?;
     let is_new = (version, application, tables) == (0, 0, 0);
     if application != APPLICATION_ID && !is_new {
         let what = "not the state file of a hub; choose another directory";
