@@ -41,17 +41,18 @@ pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
     let mut merge = folder.merge()?;
     let mut list = folder.ignored.clone();
     let mut report = String::new();
-    let is_known =
-        |id: &&String| merge.source_of(id).is_some() || list.iter().any(|entry| entry.id == **id);
-    let unknown = args
-        .ids
-        .iter()
-        .filter(|id| !is_known(id))
-        .map(String::as_str);
-    let unknown: Vec<&str> = unknown.collect();
+    let mut unknown: Vec<&str> = Vec::new();
+    for id in &args.ids {
+        let is_ignored = list.iter().any(|entry| entry.id == *id);
+        if merge.source_of(id).is_none() && !is_ignored {
+            unknown.push(id);
+        }
+    }
     if !unknown.is_empty() {
-        let unknown = unknown.join(", ");
-        let message = format!("no review has the id {unknown}; nothing was changed");
+        let message = format!(
+            "no review has the id {}; nothing was changed",
+            unknown.join(", ")
+        );
         return Err(Failure::new(Status::Data, message));
     }
     for id in &args.ids {

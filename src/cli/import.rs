@@ -495,7 +495,7 @@ fn render_source(source: &SourceReport) -> Vec<String> {
             .replace(char::is_control, " ");
         lines.push(format!("  {:20} {names}", "not used"));
     }
-    let counts = [
+    let counts_with_words = [
         (source.added, "added"),
         (source.changed, "changed"),
         (source.unchanged, "unchanged"),
@@ -503,8 +503,8 @@ fn render_source(source: &SourceReport) -> Vec<String> {
         (source.refused, "refused"),
         (source.ignored, "on the ignore list and not added"),
     ];
-    let counts = counts.map(|(count, what)| format!("{count} {what}"));
-    lines.push(format!("  {}", counts.join(", ")));
+    let parts = counts_with_words.map(|(count, what)| format!("{count} {what}"));
+    lines.push(format!("  {}", parts.join(", ")));
     lines
 }
 

@@ -36,10 +36,11 @@ pub(super) fn run(args: &InsightsArgs) -> Result<(), Failure> {
     let Some(text) = explain(&dataset, threads, aspect) else {
         let aspects = dataset.taxonomy.aspects.iter();
         let ids: Vec<&str> = aspects.map(|aspect| aspect.id.as_str()).collect();
-        let ids = ids.join(", ");
-        let aspect = quote(aspect);
-        let message =
-            format!("--explain: {aspect} is no id or label of an aspect; known ids: {ids}");
+        let message = format!(
+            "--explain: {} is no id or label of an aspect; known ids: {}",
+            quote(aspect),
+            ids.join(", ")
+        );
         return Err(Failure::new(Status::Usage, message));
     };
     print(text.as_bytes())

@@ -59,8 +59,7 @@ fn answer_here(args: &McpArgs) -> Result<impl FnMut(&[u8]) -> Option<Vec<u8>>, F
     if directory.is_none() {
         tell(format_args!("responses use sample data: see --data"));
     }
-    let stamps = move || directory.map(Stamps::of).unwrap_or_default();
-    let mut seen = stamps();
+    let mut seen = stamps_of(directory);
     let mut catalog = load(args, directory)?;
     let server = Server::new(McpSettings {
         base_url: args.base_url.clone(),
@@ -70,7 +69,7 @@ fn answer_here(args: &McpArgs) -> Result<impl FnMut(&[u8]) -> Option<Vec<u8>>, F
     });
     let mut revision = Revision::ASSUMED;
     Ok(move |line: &[u8]| {
-        let now = stamps();
+        let now = stamps_of(directory);
         if now != seen {
             seen = now;
             match load(args, directory) {
@@ -82,6 +81,11 @@ fn answer_here(args: &McpArgs) -> Result<impl FnMut(&[u8]) -> Option<Vec<u8>>, F
         }
         server.answer_line(&catalog, line, &mut revision)
     })
+}
+
+/// Returns the stamps of the files of a directory; the sample never changes.
+fn stamps_of(directory: Option<&Path>) -> Stamps {
+    directory.map(Stamps::of).unwrap_or_default()
 }
 
 /// Builds the catalog from the files of a directory, or from the sample.

@@ -369,22 +369,23 @@ fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
                 group = Some(*begun);
             }
             let is_rare = command_name == "serve" && !COMMON_FLAGS.contains(&name);
-            let mut variable = format!("reviewd_{command_name}_{name}");
-            if is_shared {
-                variable = format!("reviewd_{name}");
-            }
-            let variable = variable.replace('-', "_").to_uppercase();
-            let flag = flag.help_heading(group).hide_short_help(is_rare);
-            let flag = match flag.get_action() {
+            let long_name = if is_shared {
+                format!("reviewd_{name}")
+            } else {
+                format!("reviewd_{command_name}_{name}")
+            };
+            let variable = long_name.replace('-', "_").to_uppercase();
+            let grouped = flag.help_heading(group).hide_short_help(is_rare);
+            let parsed = match grouped.get_action() {
                 // A variable such as REVIEWD_NO_HUB may also be `yes`.
-                ArgAction::SetTrue => flag.value_parser(BoolishValueParser::new()),
+                ArgAction::SetTrue => grouped.value_parser(BoolishValueParser::new()),
                 // So that `--threads -1` is a wrong number and not another flag.
-                _ => flag.allow_negative_numbers(true),
+                _ => grouped.allow_negative_numbers(true),
             };
             if is_used(&variable) {
-                flag.env(variable)
+                parsed.env(variable)
             } else {
-                flag.env(None::<&str>)
+                parsed.env(None::<&str>)
             }
         })
     })

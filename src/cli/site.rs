@@ -60,8 +60,11 @@ pub(super) struct SiteExport<'a> {
 /// # Errors
 /// If the data cannot be used, the folder has files of others, or a file cannot be written.
 pub(super) fn write(export: &SiteExport<'_>) -> Result<(), Failure> {
-    let snapshot = read_snapshot(export.data, export.base_url, export.language)?;
-    let snapshot = Arc::new(snapshot);
+    let snapshot = Arc::new(read_snapshot(
+        export.data,
+        export.base_url,
+        export.language,
+    )?);
     let mut folder = SiteFolder::open(export.out)?;
     write_photos(&mut folder, &snapshot, &export.data.join(MEDIA_DIRECTORY))?;
     let pages = Pages::for_files(Arc::clone(&snapshot));
@@ -82,8 +85,8 @@ pub(super) fn write(export: &SiteExport<'_>) -> Result<(), Failure> {
         folder.write(name, &logo.bytes)?;
     }
     folder.write("widget.json", site.widget_data().as_bytes())?;
-    let row = DOCUMENTS.iter().find(|row| row.address == "/widget.html");
-    if let Some(document) = row.and_then(|row| row.resource(&context)) {
+    let frame = DOCUMENTS.iter().find(|row| row.address == "/widget.html");
+    if let Some(document) = frame.and_then(|row| row.resource(&context)) {
         let html = String::from_utf8_lossy(&document.body);
         folder.write_page(site.frame(&html))?;
     }

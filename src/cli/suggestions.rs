@@ -144,8 +144,10 @@ fn people(dataset: &Dataset) -> Vec<String> {
         .iter()
         .map(|person| person.name.to_lowercase())
         .collect();
-    let aliases = dataset.taxonomy.technicians.iter();
-    let aliases: Vec<String> = aliases
+    let aliases: Vec<String> = dataset
+        .taxonomy
+        .technicians
+        .iter()
         .flat_map(|person| std::iter::once(&person.name).chain(&person.aliases))
         .map(|name| name.to_lowercase())
         .collect();

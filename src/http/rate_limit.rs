@@ -107,24 +107,26 @@ impl RateLimiter {
         let mut buckets = self.sets[set]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let mut counted = buckets.iter();
-        let way = counted.position(|bucket| bucket.client == client && bucket.full_at > now);
-        let way = way.unwrap_or_else(|| {
+        let counted = buckets
+            .iter()
+            .position(|bucket| bucket.client == client && bucket.full_at > now);
+        let way = counted.unwrap_or_else(|| {
             let fullest = (0..WAYS).min_by_key(|way| buckets[*way].full_at);
-            let way = fullest.unwrap_or(0);
+            let evicted = fullest.unwrap_or(0);
             let full_at = now;
-            buckets[way] = Bucket { client, full_at };
-            way
+            buckets[evicted] = Bucket { client, full_at };
+            evicted
         });
         let bucket = &mut buckets[way];
-        let missing = bucket.full_at.saturating_sub(now).saturating_add(token_ns);
-        let is_exceeded = missing > WINDOW_NS;
+        let missing_before = bucket.full_at.saturating_sub(now);
+        let missing_after = missing_before.saturating_add(token_ns);
+        let is_exceeded = missing_after > WINDOW_NS;
         let missing = if is_exceeded {
             self.refused.fetch_add(1, Relaxed);
-            missing - token_ns
+            missing_before
         } else {
-            bucket.full_at = now.saturating_add(missing);
-            missing
+            bucket.full_at = now.saturating_add(missing_after);
+            missing_after
         };
         let available = WINDOW_NS - missing;
         Some(RateLimitStatus {

@@ -451,8 +451,8 @@ pub(crate) fn render_mcp(reply: mcp::McpReply, mut headers: HeaderMap) -> Respon
         && reply.origin == mcp::Origin::Allowed
     {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        let exposed = "Mcp-Session-Id, RateLimit, RateLimit-Policy, Retry-After";
-        let exposed = HeaderValue::from_static(exposed);
+        let exposed =
+            HeaderValue::from_static("Mcp-Session-Id, RateLimit, RateLimit-Policy, Retry-After");
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
         if reply.is_preflight {
             let methods = HeaderValue::from_static(mcp::METHODS);

@@ -255,9 +255,9 @@ fn respond_to(
     let head = RequestHead::of_parts(&app.own_authority, parts, peer.address);
     let bytes_max = app.limits.target_bytes;
     let path = router::parse_target(head.method(), head.path(), head.target_bytes(), bytes_max);
-    let found = find_route(&path);
-    let scope = scope_of(&head, &found);
-    let found = check_head(app, &head).and(found);
+    let route = find_route(&path);
+    let scope = scope_of(&head, &route);
+    let found = check_head(app, &head).and(route);
     let mut exchange = Exchange::begin(app, &head, &found, began);
     let reply = exchange.respond(app, &served, &head, found, scope);
     let unread = has_body || head.has(HeadField::TransferEncoding);

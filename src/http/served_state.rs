@@ -200,8 +200,10 @@ impl StoredDocument {
         vary: Vary,
     ) -> Result<StoredDocument, SettingsError> {
         let media_type = HeaderValue::from_static(resource.media_type);
-        let link = row.link(base_url);
-        let link = link.map(|link| shared(link.as_bytes())).transpose()?;
+        let link = match row.link(base_url) {
+            Some(link) => Some(shared(link.as_bytes())?),
+            None => None,
+        };
         let mut variants = Vec::with_capacity(CODINGS.len());
         for coding in CODINGS {
             let etag = shared(resource.etag.with_coding(coding).as_bytes())?;

@@ -82,9 +82,9 @@ type Examples = HashMap<&'static str, Option<Value>>;
 
 /// Returns each placeholder with its value, or `None` if the data has none.
 fn examples(snapshot: &Snapshot, insights: Option<&Insights>) -> Examples {
-    let newest = newest(snapshot, 1).next();
-    let review = newest.and_then(|row| serde_json::from_slice(snapshot.review(row)).ok());
-    let review: Option<Value> = review;
+    let review: Option<Value> = newest(snapshot, 1)
+        .next()
+        .and_then(|row| serde_json::from_slice(snapshot.review(row)).ok());
     let mut id = json!("01J00000000000000000000000");
     let mut date = json!(snapshot.updated_at.date());
     if let Some(review) = &review {

@@ -123,9 +123,9 @@ fn url_line(base_url: &str, path: &str, id: &str, changed: impl Display) -> Stri
 
 /// Renders `/.well-known/api-catalog` (RFC 9727), a linkset (RFC 9264).
 pub(crate) fn api_catalog(base_url: &str) -> String {
-    let catalog = include_str!("../../templates/api-catalog.json").replace("{base_url}", base_url);
+    let text = include_str!("../../templates/api-catalog.json").replace("{base_url}", base_url);
     // Parsing and rendering it removes white space; a test verifies that it is valid JSON.
-    let catalog: Value = serde_json::from_str(&catalog).unwrap_or_default();
+    let catalog: Value = serde_json::from_str(&text).unwrap_or_default();
     catalog.to_string()
 }
 

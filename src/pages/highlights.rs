@@ -128,8 +128,8 @@ fn quotable(
     let review = ReviewView::read(snapshot, row);
     let text = &review.text.text;
     let (start, _) = text.char_indices().nth(evidence.start as usize)?;
-    let sentence = sentences(text).find(|sentence| sentence.contains(&start))?;
-    let sentence = &text[sentence];
+    let range = sentences(text).find(|range| range.contains(&start))?;
+    let sentence = &text[range];
     let length = sentence.chars().count();
     // A list or a line without an end is no sentence.
     let is_whole = sentence.ends_with(['.', '!', '?', '…', '。', '؟']);

@@ -20,9 +20,10 @@ pub(super) fn render(snapshot: &Snapshot, stats: &RatingStats) -> String {
     let geo = business.geo.as_ref().map(|geo| {
         json!({"@type": "GeoCoordinates", "latitude": geo.latitude, "longitude": geo.longitude})
     });
-    let disclaimer = snapshot.disclaimer.as_ref();
-    let disclaimer =
-        disclaimer.map(|text| json!({"@type": "CreativeWork", "name": "Disclaimer", "text": text}));
+    let disclaimer = snapshot
+        .disclaimer
+        .as_ref()
+        .map(|text| json!({"@type": "CreativeWork", "name": "Disclaimer", "text": text}));
     let newest = read_newest(snapshot, REVIEWS_MAX);
     let reviews = newest.iter().map(|review| review_value(snapshot, review));
     let mut document = json!({

@@ -58,17 +58,17 @@ impl Pages {
                 });
             }
         }
-        let count = t.counted(&t.review_count, self.stats.count);
+        let reviews = t.counted(&t.review_count, self.stats.count);
         let sources = &self.snapshot.tallies.sources;
         let count = match &sources[..] {
-            [] => count,
+            [] => reviews,
             [only] => {
                 let source = source_name(&only.value, t);
                 t.from_source
-                    .fill(&[("reviews", &count), ("source", &source)])
+                    .fill(&[("reviews", &reviews), ("source", &source)])
             }
             many => {
-                let reviews = [("reviews", count.as_str())];
+                let reviews = [("reviews", reviews.as_str())];
                 t.counted_with(&t.from_sources, many.len() as u64, &reviews)
             }
         };
@@ -140,9 +140,11 @@ fn first_sentence(text: &str) -> &str {
         return "";
     };
     let sentence = text[first].trim_end_matches('.');
-    let ends = [": ", "; ", " – ", " — "];
-    let ends = ends.iter().filter_map(|mark| sentence.find(mark));
-    let end = ends.filter(|end| *end >= LINE_BYTES_MIN).min();
+    let end = [": ", "; ", " – ", " — "]
+        .iter()
+        .filter_map(|mark| sentence.find(mark))
+        .filter(|end| *end >= LINE_BYTES_MIN)
+        .min();
     &sentence[..end.unwrap_or(sentence.len())]
 }
 

@@ -193,9 +193,10 @@ impl Chart {
                 year,
                 x: LEFT + step * f64::from(number - first),
             });
-        let least =
-            (first..=last).map(|number| stats.spans.get(&number).map_or(0, |span| span.count));
-        let least = least.min().unwrap_or(0);
+        let least = (first..=last)
+            .map(|number| stats.spans.get(&number).map_or(0, |span| span.count))
+            .min()
+            .unwrap_or(0);
         let mut running = String::new();
         if columns.last().is_some_and(|column| column.is_running) {
             running = t.chart_running.fill(&[("day", &t.long_day(today))]);
@@ -257,9 +258,9 @@ fn years(first: u32, last: u32, span_months: u32) -> Vec<(u32, u32)> {
 }
 
 fn span_label(number: u32, span_months: u32, t: &Messages) -> String {
-    let month = number * span_months;
-    let year = month / 12;
-    let month = (month % 12) as usize;
+    let months_before = number * span_months;
+    let year = months_before / 12;
+    let month = (months_before % 12) as usize;
     let names = &t.months_short;
     match span_months {
         1 => format!("{} {year}", names[month]),

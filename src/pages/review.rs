@@ -193,8 +193,10 @@ impl ReviewView {
         let url = attachment.url.decode();
         let own = own_file(&url, base_url);
         if let Some(own) = own.filter(|_| attachment.media_type.starts_with("image/")) {
-            let thumbnail = attachment.thumbnail_url.map(JsonText::to_text);
-            let thumbnail = thumbnail.as_deref().and_then(|url| own_file(url, base_url));
+            let thumbnail_url = attachment.thumbnail_url.map(JsonText::to_text);
+            let thumbnail = thumbnail_url
+                .as_deref()
+                .and_then(|url| own_file(url, base_url));
             self.photos.push(Photo {
                 url: own.to_owned(),
                 thumbnail: thumbnail.unwrap_or(own).to_owned(),
@@ -547,9 +549,9 @@ impl Highlighted {
             let start = mark.start.clamp(within.start, within.end);
             start..mark.end.clamp(start, within.end)
         });
-        let end = range.end;
-        let marks = marks.chain(std::iter::once(end..end));
-        let stretches = marks.flat_map(move |mark| {
+        // An empty mark at the end, before which the rest of the text stands.
+        let end = std::iter::once(range.end..range.end);
+        let stretches = marks.chain(end).flat_map(move |mark| {
             let before = Stretch {
                 text: &self.text[at..mark.start],
                 is_marked: false,

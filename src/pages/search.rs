@@ -267,9 +267,8 @@ fn note(t: &Messages, aspect: &Aspect, polarity: Option<Polarity>) -> String {
     let marked = evidence_of(aspect, polarity).count() as u64;
     let all = aspect.count(polarity);
     let sentence = if marked < all {
-        let all = t.number(all);
-        let marked = t.number(marked);
-        t.marked_some.fill(&[("count", &all), ("marked", &marked)])
+        t.marked_some
+            .fill(&[("count", &t.number(all)), ("marked", &t.number(marked))])
     } else {
         t.counted(&t.marked, all)
     };

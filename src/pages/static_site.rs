@@ -344,10 +344,11 @@ fn decoded(raw: &[u8]) -> String {
 
 /// Returns a value as a part of a file's name; a digest keeps apart what differs in other characters.
 fn file_name(value: &str) -> String {
-    let plain = value
+    let plain: String = value
         .chars()
-        .filter(|character| matches!(character, 'a'..='z' | '0'..='9' | '_'));
-    let plain: String = plain.take(40).collect();
+        .filter(|character| matches!(character, 'a'..='z' | '0'..='9' | '_'))
+        .take(40)
+        .collect();
     if plain == value {
         return plain;
     }

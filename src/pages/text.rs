@@ -43,11 +43,9 @@ pub(super) fn verifier(by: &str, method: Option<&str>) -> String {
 /// Returns how the published reviews were verified, in one or two sentences; empty if there are no reviews.
 pub(super) fn verification(snapshot: &Snapshot) -> String {
     let verifications = &snapshot.verifications;
-    let sentences = [
-        verified_sentence(&snapshot.business.name, verifications),
-        account_sentence(verifications),
-    ];
-    let sentences: Vec<String> = sentences.into_iter().flatten().collect();
+    let mut sentences = Vec::new();
+    sentences.extend(verified_sentence(&snapshot.business.name, verifications));
+    sentences.extend(account_sentence(verifications));
     without_direction(&sentences.join(" "))
 }
 
@@ -211,8 +209,9 @@ pub(super) fn services(snapshot: &Snapshot) -> impl Iterator<Item = (&str, &str)
 pub(super) fn people(snapshot: &Snapshot) -> impl Iterator<Item = &str> {
     let listed = snapshot.business.technicians.iter();
     let mentioned = snapshot.taxonomy.technicians.iter();
-    let listed = listed.map(|person| &*person.name);
-    listed.chain(mentioned.map(|person| &*person.name))
+    listed
+        .map(|person| &*person.name)
+        .chain(mentioned.map(|person| &*person.name))
 }
 
 /// The first rows, at most `count_max`.

@@ -161,9 +161,11 @@ fn accent_rule(accent: Color, grounds: &[Color; 2], is_dark: bool) -> String {
     } else {
         dark_ink
     };
-    let accent = hex_color(accent);
-    let ink = hex_color(ink);
-    format!(":root {{ --accent: {accent}; --accent-ink: {ink}; }}")
+    format!(
+        ":root {{ --accent: {}; --accent-ink: {}; }}",
+        hex_color(accent),
+        hex_color(ink)
+    )
 }
 
 /// Returns the color itself if it has the contrast, else the nearest lightness that has it: darker on light grounds,

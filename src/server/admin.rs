@@ -64,8 +64,8 @@ pub(super) fn start(
     let threads = ThreadStarter::new(&sources.app, "admin-");
     let group = ListenerGroup::start(
         listener, sources, &config, None, counters, budgets, &threads,
-    );
-    let group = group.map_err(StartError::Threads)?;
+    )
+    .map_err(StartError::Threads)?;
     info!(address = %group.address, "metrics and health are served to the administrator");
     Ok(group)
 }

@@ -146,12 +146,12 @@ impl<H: Handler> Protocols<H> {
     /// in time, gets no response.
     pub(super) async fn serve(self: Arc<Self>, stream: TcpStream, permit: ConnectionPermit) {
         let accepted = clock::instant();
-        let mut first = [0; PREFACE.len()];
-        let begun = self.first(accepted, &permit, stream.peek(&mut first));
+        let mut buffer = [0; PREFACE.len()];
+        let begun = self.first(accepted, &permit, stream.peek(&mut buffer));
         let Some(Ok(Ok(length @ 1..))) = begun.await else {
             return;
         };
-        let first = &first[..length];
+        let first = &buffer[..length];
         let limits = Arc::clone(&self.limits);
         let deadline = ConnectionDeadline::new(accepted, limits, self.farewell, permit);
         let state = Rc::clone(&deadline.state);
@@ -166,8 +166,8 @@ impl<H: Handler> Protocols<H> {
             Some(acceptor) if first[0] == HANDSHAKE => {
                 // Handshake and first head share one timeout; shutdown cancels the handshake.
                 let handshake = Box::pin(acceptor.accept(socket));
-                let handshake = self.first(accepted, &deadline.permit, handshake);
-                let Some(result) = handshake.await else {
+                let shaken = self.first(accepted, &deadline.permit, handshake);
+                let Some(result) = shaken.await else {
                     return;
                 };
                 let Ok(Ok(stream)) = result else {

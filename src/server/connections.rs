@@ -415,8 +415,8 @@ impl Table {
     fn first_in_sample(&mut self, network: IpNet, now: u64) -> Option<(Standing, u64)> {
         let from = self.sample_from;
         let keys = self.networks.get(&network)?;
-        let keys = keys.range(from..).chain(keys.range(..from));
-        let sample: Vec<u64> = keys.take(SAMPLE).copied().collect();
+        let keys_in_turn = keys.range(from..).chain(keys.range(..from));
+        let sample: Vec<u64> = keys_in_turn.take(SAMPLE).copied().collect();
         self.sample_from = sample.last()?.wrapping_add(1);
         let standings = sample.iter().filter_map(|key| {
             let entry = self.entries.get(key)?;

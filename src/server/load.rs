@@ -158,8 +158,8 @@ impl Loader {
             Some(directory) => files::read(directory)?,
             None => dataset::embedded(),
         };
-        let notices = self.directory().map(files::read_notices).transpose()?;
-        let notices = notices::read(&notices.flatten())?;
+        let notices_file = self.directory().map(files::read_notices).transpose()?;
+        let notices = notices::read(&notices_file.flatten())?;
         let read_ms = elapsed_ms(began);
         let mut decoded = dataset::decode_by(files, clock::now(), self.threads)?;
         self.dates.date(&mut decoded.dataset);
@@ -245,7 +245,8 @@ impl Loader {
         let snapshot = served.snapshot();
         self.dates.remember(snapshot.digest, snapshot.updated_at);
         self.told.store();
-        Ok(Some((served, is_large.then_some(deferred))))
+        let later = if is_large { Some(deferred) } else { None };
+        Ok(Some((served, later)))
     }
 }
 
@@ -365,7 +366,10 @@ impl ContentDate {
         let (date, digest) = text.strip_suffix('\n')?.split_once(' ')?;
         let date = parse_timestamp(date.as_bytes())?;
         let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_digest.then(|| ContentDate {
+        if !is_digest {
+            return None;
+        }
+        Some(ContentDate {
             digest: digest.to_owned(),
             date,
         })

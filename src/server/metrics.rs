@@ -216,9 +216,9 @@ impl MetricSources {
             "reviewd_dataset_updated_timestamp_seconds",
             unsigned(updated),
         )?;
-        let reloads = ["replaced", "same", "refused", "gone"].into_iter();
-        let reloads = reloads.zip(self.counters.reloads.each_ref().map(Counter::get));
-        out.counters("reviewd_reloads", "outcome", reloads)
+        let outcomes = ["replaced", "same", "refused", "gone"].into_iter();
+        let counts = self.counters.reloads.each_ref().map(Counter::get);
+        out.counters("reviewd_reloads", "outcome", outcomes.zip(counts))
     }
 
     /// The sources of `reviewd sync`, at most 100.
@@ -324,8 +324,11 @@ fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
         .iter()
         .zip(&stats.failed)
         .map(|((_, name), count)| (*name, count.load(Relaxed)));
-    let attempts = attempts.into_iter().chain(failures);
-    out.counters("reviewd_hub_attempts", "outcome", attempts)?;
+    out.counters(
+        "reviewd_hub_attempts",
+        "outcome",
+        attempts.into_iter().chain(failures),
+    )?;
     let delivered_ns = stats.delivered_ms.load(Relaxed).saturating_mul(1_000_000);
     out.seconds("reviewd_hub_delivery_seconds", delivered_ns)?;
     let removals = RemovalReason::ALL

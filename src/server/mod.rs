@@ -119,8 +119,8 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
         Arc::clone(&counters),
         Arc::clone(&app.budgets),
         &ThreadStarter::new(&app, ""),
-    );
-    let group = group.map_err(StartError::Threads)?;
+    )
+    .map_err(StartError::Threads)?;
     hub::start(&config, &app, is_public)?;
     let reloader = Reloader::start(
         &config,
@@ -129,8 +129,8 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
         deferred,
         Arc::clone(&counters),
         tls,
-    );
-    let reloader = reloader.map_err(StartError::Threads)?;
+    )
+    .map_err(StartError::Threads)?;
     let sources = MetricSources {
         app: Arc::clone(&app),
         counters: Arc::clone(&counters),

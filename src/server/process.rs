@@ -72,16 +72,17 @@ pub fn warn_of_memory_limit() {
 
 /// Returns the limits that can be the reason why the system refused a thread, after a semicolon; "" if none is set.
 pub(super) fn thread_limits() -> String {
-    let space = getrlimit(Resource::As).current;
-    let processes = getrlimit(Resource::Nproc).current;
-    let space = space.map(|bytes| format!("address space {} MiB (ulimit -v)", bytes >> 20));
-    let processes = processes.map(|count| format!("{count} threads of this user (ulimit -u)"));
-    let limits: Vec<String> = [space, processes].into_iter().flatten().collect();
-    if limits.is_empty() {
-        String::new()
-    } else {
-        format!("; limits of this process: {}", limits.join(", "))
+    let mut limits = Vec::new();
+    if let Some(bytes) = getrlimit(Resource::As).current {
+        limits.push(format!("address space {} MiB (ulimit -v)", bytes >> 20));
     }
+    if let Some(count) = getrlimit(Resource::Nproc).current {
+        limits.push(format!("{count} threads of this user (ulimit -u)"));
+    }
+    if limits.is_empty() {
+        return String::new();
+    }
+    format!("; limits of this process: {}", limits.join(", "))
 }
 
 /// Returns the default memory limit in bytes of the search index for `text_bytes` of review text: five bytes for each

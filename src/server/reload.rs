@@ -6,8 +6,8 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -401,15 +401,21 @@ fn compress(app: &Arc<AppState>, served: Arc<ServedState>, previous: Option<Arc<
         .name("compress".to_owned())
         .spawn(move || {
             lower_priority(Priority::Lower);
-            let is_current = |app: Arc<AppState>| Arc::ptr_eq(&app.current(), &served);
-            let is_replaced = || !app.upgrade().is_some_and(is_current);
             if let Some(previous) = previous {
-                drop_when_unshared(previous, REQUESTS_WAIT_MAX, is_replaced);
+                drop_when_unshared(previous, REQUESTS_WAIT_MAX, || is_replaced(&served, &app));
             }
-            served.compress(is_replaced);
+            served.compress(|| is_replaced(&served, &app));
         });
     if let Err(error) = spawned {
         warn!(%error, "documents are served uncompressed");
+    }
+}
+
+/// Tells whether `app` serves another state than `served`, or is gone.
+fn is_replaced(served: &Arc<ServedState>, app: &Weak<AppState>) -> bool {
+    match app.upgrade() {
+        Some(app) => !Arc::ptr_eq(&app.current(), served),
+        None => true,
     }
 }
 

@@ -253,7 +253,7 @@ impl Signals {
             }
             Poll::Pending
         });
-        let next = async { timeout(REPORT_INTERVAL, next).await.ok() };
-        self.runtime.block_on(next)
+        self.runtime
+            .block_on(async { timeout(REPORT_INTERVAL, next).await.ok() })
     }
 }

@@ -57,11 +57,13 @@ impl ChangeTable {
     /// Sorts the changes: O(reviews), and O(n log n) for those of the same time.
     pub(super) fn build(dataset: &Dataset) -> ChangeTable {
         let changes = &dataset.changes;
-        let removed = changes.removed.iter().map(|removed| Removal {
-            id: removed.id.clone(),
-            at: removed.at.unwrap_or(dataset.updated_at),
-        });
-        let removed: Vec<Removal> = removed.collect();
+        let mut removed = Vec::with_capacity(changes.removed.len());
+        for removal in &changes.removed {
+            removed.push(Removal {
+                id: removal.id.clone(),
+                at: removal.at.unwrap_or(dataset.updated_at),
+            });
+        }
         let mut entries = Vec::with_capacity(dataset.reviews.len() + removed.len());
         for row in 0..dataset.reviews.len() {
             let recorded = changes.reviews.get(row).and_then(|change| change.at);

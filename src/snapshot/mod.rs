@@ -458,9 +458,12 @@ impl Snapshot {
     /// 4 MiB.
     #[must_use]
     pub fn changes(&self, after: Option<&ChangeCursor>, limit: usize) -> ChangesPage {
-        let id = |row| self.index.id(row);
-        let bytes = |row| self.review(row).len();
-        self.changes.page(after, limit, id, bytes)
+        self.changes.page(
+            after,
+            limit,
+            |row| self.index.id(row),
+            |row| self.review(row).len(),
+        )
     }
 
     fn span(&self, row: Row) -> (usize, usize) {

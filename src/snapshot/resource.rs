@@ -90,8 +90,10 @@ fn smaller(body: &[u8], encoder: Compressor) -> Option<Bytes> {
     if body.len() < COMPRESS_FROM_BYTES {
         return None;
     }
-    let encoded = encoder(body).ok();
-    let mut encoded = encoded.filter(|encoded| encoded.len() < body.len())?;
+    let mut encoded = encoder(body).ok()?;
+    if encoded.len() >= body.len() {
+        return None;
+    }
     encoded.shrink_to_fit();
     Some(Bytes::from(encoded))
 }

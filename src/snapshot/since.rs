@@ -87,8 +87,8 @@ impl SinceTable {
             None => (0, self.empty),
             Some(last) => (self.days[last].end as u32, self.days[last].tag),
         };
-        let days = self.removals.partition_point(|day| day.date >= date);
-        let Some(last) = days.checked_sub(1).map(|last| &self.removals[last]) else {
+        let days_of_removals = self.removals.partition_point(|day| day.date >= date);
+        let Some(last) = self.removals[..days_of_removals].last() else {
             return (rows, Bytes::new(), tag);
         };
         let tag = EntityTag::of(&[tag.as_bytes(), last.tag.as_bytes()]);

@@ -35,14 +35,14 @@ impl Verifications {
             }
             *counts.entry(review.verification.as_ref()).or_default() += 1;
         }
-        let mut counts: Vec<_> = counts.into_iter().collect();
-        counts.sort_unstable_by_key(|(verification, count)| {
+        let mut named: Vec<_> = counts.into_iter().collect();
+        named.sort_unstable_by_key(|(verification, count)| {
             let words = verification.map(|one| (&one.by, &one.method));
             (Reverse(*count), words)
         });
-        let others = counts.split_off(counts.len().min(NAMED_MAX));
+        let others = named.split_off(named.len().min(NAMED_MAX));
         Verifications {
-            named: counts
+            named: named
                 .into_iter()
                 .map(|(verification, count)| (verification.cloned(), count))
                 .collect(),

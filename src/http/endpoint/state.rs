@@ -49,7 +49,7 @@ pub(crate) fn ready<'s>(
             "lagging": health.lagging,
         })
     });
-    let reasons = reasons.iter().map(|reason| {
+    let shown_reasons = reasons.iter().map(|reason| {
         let internal = reason.internal.as_ref().filter(|_| is_admin);
         json!({
             "code": reason.code,
@@ -64,7 +64,7 @@ pub(crate) fn ready<'s>(
         "updated_at": snapshot.updated_at.to_string(),
         "review_count": snapshot.len(),
         "hub": hub,
-        "reasons": reasons.collect::<Vec<_>>(),
+        "reasons": shown_reasons.collect::<Vec<_>>(),
     });
     Reply::State {
         healthy,
