@@ -64,7 +64,7 @@ use totals::rounded;
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// Name and version of the method.
-const MODEL: &str = "reviewd-evidence-12";
+const MODEL: &str = "reviewd-evidence-13";
 
 /// The insights as published bytes and as a parsed value.
 #[derive(Clone, Debug)]

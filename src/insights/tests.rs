@@ -223,9 +223,14 @@ fn all_five_stars_have_no_critical_quote_without_a_clear_complaint() {
 
 /// The polarities of all mentions of `phrases` in these reviews, which are English.
 fn polarities(reviews: &[(u8, String)], phrases: &[&str]) -> Vec<Polarity> {
+    polarities_in("en", reviews, phrases)
+}
+
+/// The polarities of all mentions of `phrases` in these reviews in `language`.
+fn polarities_in(language: &str, reviews: &[(u8, String)], phrases: &[&str]) -> Vec<Polarity> {
     let mut dataset = dataset_of(reviews);
     for review in &mut dataset.reviews {
-        review.language = Some("en".to_owned());
+        review.language = Some(language.to_owned());
     }
     dataset.taxonomy.aspects = vec![concept("subject", phrases)];
     let mut polarities = Vec::new();
@@ -382,6 +387,106 @@ fn plain_statements_are_neutral_at_any_stars() {
         let neutral = count_of(&found, Polarity::Neutral);
         assert!(neutral >= 15, "{neutral} of 20 at {stars} stars");
     }
+}
+
+/// Further plain statements about law, medicine, home services and restaurants, which chose nothing: a line has a language,
+/// the phrase that is mentioned, and the statement.
+const STATEMENTS: &str = include_str!("../../tests/fixtures/polarity/statements.txt");
+
+/// The polarities of all mentions in the statements in `language`, in reviews of these `stars`.
+fn statements(language: &str, stars: u8) -> Vec<Polarity> {
+    let mut found = Vec::new();
+    for line in STATEMENTS.lines() {
+        let fields: Vec<&str> = line.split('|').collect();
+        let [of, phrase, text] = fields[..] else {
+            panic!("{line}");
+        };
+        if of == language {
+            let polarities = polarities_in(language, &[(stars, text.to_owned())], &[phrase]);
+            assert_eq!(polarities.len(), 1, "{line}");
+            found.extend(polarities);
+        }
+    }
+    found
+}
+
+#[test]
+fn further_english_statements_are_not_critical_at_four_and_five_stars() {
+    for stars in [4, 5] {
+        let found = statements("en", stars);
+        assert_eq!(found.len(), 20);
+        let critical = count_of(&found, Polarity::Negative);
+        assert!(critical <= 1, "{critical} of 20 at {stars} stars");
+    }
+}
+
+#[test]
+fn statements_without_an_opinion_are_neutral_in_other_languages() {
+    for language in ["de", "es", "fr"] {
+        for stars in [3, 4, 5] {
+            let found = statements(language, stars);
+            assert_eq!(found.len(), 20);
+            let neutral = count_of(&found, Polarity::Neutral);
+            assert!(neutral >= 18, "{language}: {neutral} at {stars} stars");
+        }
+    }
+}
+
+/// Opinions in three languages, which chose nothing: a line has a language, stars, the sign of the opinion, the phrase that
+/// is mentioned, and the sentence.
+const OPINIONS: &str = include_str!("../../tests/fixtures/polarity/languages.txt");
+
+/// Counts of mentions by label (first index) and listed class (second index).
+type ClassCounts = [[usize; 3]; 3];
+
+/// How the opinions in `language` are listed, and the plain statements, the first of which has one star, the second two, and
+/// so on.
+fn listed(language: &str) -> ClassCounts {
+    let mut table = ClassCounts::default();
+    for line in OPINIONS.lines().filter(|line| line.starts_with(language)) {
+        let fields: Vec<&str> = line.split('|').collect();
+        let [_, stars, sign, phrase, text] = fields[..] else {
+            panic!("{line}");
+        };
+        let review = (stars.parse().expect("stars"), text.to_owned());
+        let found = polarities_in(language, &[review], &[phrase]);
+        assert_eq!(found.len(), 1, "{line}");
+        let label = if sign == "+" { 2 } else { 0 };
+        table[label][found[0] as usize] += 1;
+    }
+    for stars in 1..=5 {
+        let found = statements(language, stars);
+        for polarity in found.into_iter().skip(usize::from(stars) - 1).step_by(5) {
+            table[1][polarity as usize] += 1;
+        }
+    }
+    table
+}
+
+#[test]
+fn the_page_has_the_precision_by_language() {
+    let page = include_str!("../../docs/insights.md");
+    let mut rows = String::new();
+    for (language, name) in [("de", "German"), ("es", "Spanish"), ("fr", "French")] {
+        let table = listed(language);
+        let all = |class: usize| table.iter().map(|row| row[class]).sum::<usize>();
+        let of = |label: usize| table[label].iter().sum::<usize>();
+        rows += &format!(
+            "| {name} | {} of {} | {} of {} | {} of {} | {} of {} | {} of {} |\n",
+            table[0][0],
+            all(0),
+            table[0][0],
+            of(0),
+            table[2][2],
+            all(2),
+            table[2][2],
+            of(2),
+            table[1][1],
+            of(1),
+        );
+    }
+    println!("{rows}");
+    assert!(page.contains(&rows), "docs/insights.md has no rows\n{rows}");
 }
 
 #[test]
