@@ -277,6 +277,37 @@ fn precision_by_stars_is_the_published_one() {
     assert!(page.contains(&rows), "docs/insights.md has no rows\n{rows}");
 }
 
+/// The share of praise, neutral mentions and complaints among the mentions of reviews of five stars, as `fit.py` assumes it, in
+/// the order of the classes.
+const SHARES_AT_FIVE_STARS: [f64; 3] = [0.0425, 0.15, 0.8075];
+
+#[test]
+fn complaints_in_reviews_of_five_stars_are_those_published() {
+    let mut judge = Sentence::default();
+    let cases = fixture("five-stars.jsonl");
+    let table = tally(&cases, |case| product(&mut judge, case, true));
+    let of = |class: usize| table[class].iter().sum::<f64>();
+    let mut listed = 0.0;
+    for (class, share) in SHARES_AT_FIVE_STARS.into_iter().enumerate() {
+        listed += share * table[class][0] / of(class);
+    }
+    let precision = SHARES_AT_FIVE_STARS[0] * recall(&table, 0) / f64::max(listed, 1e-9);
+    let row = format!(
+        "| {} of {} | {} of {} | {} of {} | {precision:.2} | {} of {} |",
+        table[0][0],
+        of(0),
+        table[1][0],
+        of(1),
+        table[2][0],
+        of(2),
+        table[2][2],
+        of(2),
+    );
+    println!("{row}");
+    let page = std::fs::read_to_string(root("docs/insights.md")).unwrap();
+    assert!(page.contains(&row), "docs/insights.md has no row {row}");
+}
+
 /// Groups of mentions, by stars or by word, each evaluated like an aspect, with the weight of each class and whether stars are used.
 fn groups() -> Vec<(String, Vec<Case>, [f64; 3], bool)> {
     let mut groups = Vec::new();
