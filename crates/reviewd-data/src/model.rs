@@ -98,10 +98,13 @@ pub struct Row(pub u32);
 pub struct Review {
     /// Unique and stable, 1 to 64 characters of `[A-Za-z0-9_-]`, never `search`, `since` or `changes`.
     pub id: String,
+    /// The name of the author, 1 to 1,024 bytes in one line.
     pub author: String,
     /// An absolute URL of a picture, or the path of one of our own ([`photo_digest`]).
     pub author_avatar_url: Option<String>,
+    /// 1 to 5 stars.
     pub rating: Rating,
+    /// The day on which it was written, or the first day of a longer period; see `date_precision`.
     pub date: Date,
     /// The text, `""` for a rating without a text.
     pub text: String,
@@ -109,6 +112,7 @@ pub struct Review {
     pub source: String,
     /// An absolute URL of the review at its source.
     pub source_url: Option<String>,
+    /// The reply of the business, if there is one.
     pub owner_reply: Option<OwnerReply>,
     /// Whether its author is known to be a customer; see [`Review::state`].
     pub verified: bool,
@@ -120,6 +124,7 @@ pub struct Review {
     pub verification: Option<Verification>,
     /// The language of the text, a BCP 47 tag such as "en" or "pt-BR".
     pub language: Option<String>,
+    /// Pictures and videos, at most 32.
     pub media: Vec<Media>,
     /// An English translation from the source, which the insights read if the text is not English.
     pub translation: Option<String>,
@@ -283,6 +288,7 @@ pub fn platform(name: &str) -> Option<&'static str> {
 /// A review that the operator has removed permanently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RemovedReview {
+    /// The id that the review had.
     pub id: String,
     /// The day of the removal.
     pub date: Date,
@@ -344,29 +350,41 @@ pub fn sort_newest_first(reviews: &mut [Review]) {
 /// The owner's public reply to a review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerReply {
+    /// The text, 1 to 65,536 bytes.
     pub text: String,
+    /// The day of the reply.
     pub date: Date,
 }
 
 /// The business that the reviews are about; JSON keys are the field names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Business {
+    /// The name, 1 to 1,024 bytes in one line.
     pub name: String,
     /// A schema.org type such as "LegalService".
     #[serde(rename = "type")]
     pub kind: String,
+    /// What the business does, at most 65,536 bytes; "" without a description.
     pub description: String,
     /// The business's own website, an absolute URL with a host.
     pub url: String,
+    /// A telephone number as it is displayed, at most 1,024 bytes; "" without one.
     pub telephone: String,
+    /// An email address, at most 1,024 bytes; "" without one.
     pub email: String,
+    /// The postal address of its only or main place.
     pub address: Address,
+    /// The position of that place, if it is known.
     pub geo: Option<Geo>,
     /// schema.org strings such as "Mo-Fr 09:00-17:30".
     pub opening_hours: Vec<String>,
+    /// Names of places that it serves, at most 10,000.
     pub service_areas: Vec<String>,
+    /// What it offers, at most 10,000 services.
     pub services: Vec<BusinessService>,
+    /// Who works there, at most 10,000 people.
     pub technicians: Vec<BusinessTechnician>,
+    /// Absolute URLs of its pages on other sites, at most 10,000.
     pub same_as: Vec<String>,
     /// The places of the business, if it has several.
     pub locations: Vec<BusinessLocation>,
@@ -375,39 +393,53 @@ pub struct Business {
 /// A place of the business, which reviews name by its id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BusinessLocation {
+    /// 1 to 1,024 bytes in one line, unique among the locations.
     pub id: String,
+    /// The name that pages display, 1 to 1,024 bytes in one line.
     pub label: String,
+    /// The postal address, if it has one of its own.
     pub address: Option<Address>,
 }
 
 /// A postal address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Address {
+    /// Street and number.
     pub street_address: String,
+    /// City or town.
     pub locality: String,
+    /// State or province.
     pub region: String,
+    /// The postal code, as text.
     pub postal_code: String,
+    /// A country, usually by its two letters (ISO 3166-1).
     pub country: String,
 }
 
 /// A position in degrees, -90 to 90 and -180 to 180.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Geo {
+    /// Degrees north of the equator.
     pub latitude: Number,
+    /// Degrees east of Greenwich.
     pub longitude: Number,
 }
 
 /// A service as the business lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BusinessService {
+    /// 1 to 1,024 bytes in one line, unique among the services.
     pub id: String,
+    /// The name that pages display, 1 to 1,024 bytes in one line.
     pub label: String,
 }
 
 /// A person as the business lists them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BusinessTechnician {
+    /// The name, 1 to 1,024 bytes in one line, unique among the people.
     pub name: String,
+    /// A title such as "Partner", at most 1,024 bytes; "" without one.
     pub title: String,
 }
 
@@ -415,9 +447,13 @@ pub struct BusinessTechnician {
 /// services that only the business lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taxonomy {
+    /// What customers judge, at most 10,000 aspects.
     pub aspects: Vec<Concept>,
+    /// People, at most 10,000 in the file.
     pub technicians: Vec<Technician>,
+    /// Services, at most 10,000 in the file.
     pub services: Vec<Concept>,
+    /// Places, at most 10,000.
     pub service_areas: Vec<Concept>,
     /// The languages, as BCP 47 tags, of each phrase of a starter list. Other phrases are meant for every language.
     pub phrase_languages: BTreeMap<String, BTreeSet<&'static str>>,
@@ -426,8 +462,11 @@ pub struct Taxonomy {
 /// An aspect with its id, its label and its phrases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Concept {
+    /// 1 to 1,024 bytes in one line, unique in its list.
     pub id: String,
+    /// The name that pages display, 1 to 1,024 bytes in one line.
     pub label: String,
+    /// Phrases by which texts mention it, without regard to case.
     pub phrases: Vec<String>,
     /// Longer phrases that contain one of `phrases` in another sense, such as "phone case"; only aspects have them.
     pub not_phrases: Vec<String>,
@@ -436,13 +475,16 @@ pub struct Concept {
 /// A person and the other names that reviews use for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Technician {
+    /// The whole name, 1 to 1,024 bytes in one line.
     pub name: String,
+    /// Other names, each 1 to 1,024 bytes in one line.
     pub aliases: Vec<String>,
 }
 
 /// The hand-written parts of the insights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Editorial {
+    /// A summary of the reviews, at most 65,536 bytes.
     pub summary: Option<String>,
     /// A sentence that is displayed prominently.
     pub pull_quote: Option<String>,
@@ -455,8 +497,11 @@ pub struct Editorial {
 /// A question, its answer, and the reviews that support it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
+    /// The question, 1 to 65,536 bytes.
     pub question: String,
+    /// The answer, 1 to 65,536 bytes.
     pub answer: String,
+    /// Ids of published reviews that support the answer.
     pub review_ids: Vec<String>,
 }
 

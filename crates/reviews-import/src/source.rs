@@ -486,7 +486,10 @@ impl<'i> ImportSource<'i> {
         self.count
     }
 
-    /// Returns the records in their order. An error of the source is the last item.
+    /// Returns the records in their order.
+    ///
+    /// # Errors
+    /// Of an item: a refusal is an invalid record, after which others follow; an error of the source is the last item.
     pub fn records(&self) -> Box<dyn Iterator<Item = Result<RecordResult, ReadError>> + '_> {
         let mut number = 0;
         match self.entries() {

@@ -55,6 +55,7 @@ pub struct ReviewChange {
 /// The removal of a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemovedChange {
+    /// The id that the review had.
     pub id: String,
     /// When it was recorded; `None` for a removal that is not recorded, which has the date of the dataset.
     pub at: Option<Timestamp>,

@@ -18,10 +18,13 @@ pub struct Site {
     pub clientele: Clientele,
     /// A language of the pages; `None` if visitors get theirs.
     pub language: Option<String>,
+    /// The color of links and buttons; `None` for ours.
     pub accent: Option<Color>,
+    /// Whether pages are light, dark, or as the visitor's system is.
     pub scheme: Scheme,
     /// Radius of corners in pixels, at most 24; `None` for ours.
     pub radius: Option<u8>,
+    /// The typefaces.
     pub font: Font,
     /// The site to which the pages link back, an absolute URL; `None` for that of the business.
     pub back_url: Option<String>,
@@ -29,13 +32,16 @@ pub struct Site {
     pub review_links: Vec<ReviewLink>,
     /// The owner's own styles, which follow ours.
     pub theme: Option<String>,
+    /// The logo, if there is one.
     pub logo: Option<Logo>,
 }
 
 /// The owner's logo, an image file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logo {
+    /// The format, found from the bytes.
     pub kind: LogoKind,
+    /// The file, at most 256 KiB.
     pub bytes: Vec<u8>,
 }
 
@@ -53,8 +59,11 @@ pub enum LogoKind {
 /// A color of sRGB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Color {
+    /// 0 to 255.
     pub red: u8,
+    /// 0 to 255.
     pub green: u8,
+    /// 0 to 255.
     pub blue: u8,
 }
 

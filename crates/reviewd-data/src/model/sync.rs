@@ -15,6 +15,7 @@ pub const SYNC_BYTES_MAX: u64 = 1 << 20;
 /// The state of all sources, by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncState {
+    /// At most 100, as in `sources.json`.
     pub sources: BTreeMap<String, SourceState>,
 }
 
@@ -41,11 +42,13 @@ pub struct SourceState {
     pub error: Option<String>,
     /// How often it has failed since its last success.
     pub failures: u64,
-    /// Reviews that it has added and changed so far.
+    /// Reviews that it has added so far.
     pub added: u64,
+    /// Stored reviews that it has changed so far.
     pub changed: u64,
-    /// The validators of its document.
+    /// The entity-tag of its document, as the server sent it.
     pub etag: Option<String>,
+    /// The date of the document, as its server sent it.
     pub last_modified: Option<String>,
     /// The digest of its entry in `sources.json`; the validators of another entry do not count.
     pub entry: String,

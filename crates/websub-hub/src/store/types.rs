@@ -16,7 +16,9 @@ use reviewd_wire::date::Timestamp;
 /// The content of a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicVersion {
+    /// The URL of the topic.
     pub url: String,
+    /// The SHA-256 of its content.
     pub digest: [u8; 32],
     /// The dataset's `updated_at`, by which versions are ordered.
     pub dated: Timestamp,
@@ -25,7 +27,9 @@ pub struct TopicVersion {
 /// A request to store, with the granted lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accept {
+    /// The request, parsed and permitted.
     pub request: HubRequest,
+    /// The granted lease in seconds.
     pub lease_s: u32,
     /// Stands for the address that the request came from; equal for equal addresses.
     pub asker: i64,
@@ -80,8 +84,11 @@ pub enum QuotaExceeded {
 pub struct DenialNotice {
     /// The id of the denial, not of a subscription.
     pub id: i64,
+    /// The URL of the topic.
     pub topic: String,
+    /// Where the denial is sent.
     pub callback: Callback,
+    /// Why the subscription ended.
     pub removal: RemovalReason,
 }
 
@@ -152,13 +159,16 @@ pub struct CopyReport {
     pub copied: u64,
     /// Subscriptions that existed in the target in this state or a later one.
     pub known: u64,
+    /// Pending requests that were copied.
     pub requests: u64,
 }
 
 /// The numbers of subscriptions and requests in a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreCounts {
+    /// All subscriptions.
     pub subscriptions: u64,
+    /// Requests that wait for their verification.
     pub requests: u64,
     /// Subscriptions with undelivered content, due now or waiting for a retry.
     pub undelivered: u64,
@@ -171,13 +181,17 @@ pub struct StoreCounts {
 /// A subscription with its topic and callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
+    /// The id of the subscription.
     pub id: i64,
+    /// The URL of the topic.
     pub topic: String,
+    /// Where content is delivered.
     pub callback: Callback,
     /// Digest of the topic's current content.
     pub current: [u8; 32],
     /// Whether that content is not delivered yet.
     pub is_undelivered: bool,
+    /// Its lease, and what was delivered.
     pub state: Subscription,
 }
 
@@ -186,11 +200,15 @@ pub struct Listed {
 pub struct WaitingRequest {
     /// The id of the request, not of a subscription.
     pub id: i64,
+    /// Whether it subscribes or unsubscribes.
     pub mode: Mode,
+    /// The URL of the topic, normalized.
     pub topic: String,
     /// The topic's URL as the subscriber gave it.
     pub topic_given: String,
+    /// Where the verification is sent.
     pub callback: Callback,
+    /// The granted lease in seconds.
     pub lease_s: u32,
     /// Whether it is for an active subscription.
     pub is_renewal: bool,
@@ -201,12 +219,19 @@ pub struct WaitingRequest {
 /// A subscription that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tombstone {
+    /// The id that the subscription had.
     pub id: i64,
+    /// The URL of the topic.
     pub topic: String,
+    /// The host of the callback; the URL itself is not stored any more.
     pub host: String,
+    /// Why it ended.
     pub removal: RemovalReason,
+    /// When it ended.
     pub at: UnixMillis,
+    /// The last attempt to deliver; `None` if there was none.
     pub last: Option<LastAttempt>,
+    /// When the subscription was created.
     pub created_at: UnixMillis,
 }
 
@@ -224,13 +249,21 @@ pub enum AdminCommand {
 pub struct Rejection {
     /// The id of the rejection, not of a request.
     pub id: i64,
+    /// Whether it subscribes or unsubscribes.
     pub mode: Mode,
+    /// The URL of the topic.
     pub topic: String,
+    /// The host of the callback; the URL itself is not stored any more.
     pub host: String,
+    /// Why it ended.
     pub reason: RejectionReason,
+    /// When it ended.
     pub at: UnixMillis,
+    /// How often a verification was tried.
     pub attempts: u32,
+    /// The last of these attempts; `None` if there was none.
     pub last: Option<LastAttempt>,
+    /// When the request arrived.
     pub accepted_at: UnixMillis,
 }
 
