@@ -77,9 +77,10 @@ type Deliveries = Arc<Mutex<Vec<(String, Instant, [u8; 32])>>>;
 fn main() {
     let is_given = |flag: &str| std::env::args().any(|argument| argument == flag);
     // Without `--bench` it is `cargo test` that runs it.
-    let counts = match is_given("--test") || !is_given("--bench") {
-        true => "20".to_owned(),
-        false => std::env::var("REVIEWD_BENCH_SUBSCRIBERS").unwrap_or("1000".to_owned()),
+    let counts = if is_given("--test") || !is_given("--bench") {
+        "20".to_owned()
+    } else {
+        std::env::var("REVIEWD_BENCH_SUBSCRIBERS").unwrap_or("1000".to_owned())
     };
     println!(
         "| subscribers | 10 % of them | bytes | first | median | p99 | last healthy | CPU each | memory \
@@ -151,9 +152,10 @@ fn measure(count: usize, is_hanging: bool) -> String {
     let programs: Vec<Program> = [program].into_iter().chain(others).collect();
     let address = programs[0].address();
 
-    let healthy = match is_hanging {
-        true => count - count.div_ceil(HANGING),
-        false => count,
+    let healthy = if is_hanging {
+        count - count.div_ceil(HANGING)
+    } else {
+        count
     };
     let patience = PATIENCE + PATIENCE_EACH * u32::try_from(count).unwrap();
     let at_rest = search_while(address, || thread::sleep(REST));

@@ -48,9 +48,12 @@ fn hangs(request: &Received) -> bool {
 #[test]
 fn callbacks_that_hang_do_not_hold_up_others_of_their_host() {
     let rig = start(LONG);
-    let subscriber = Subscriber::delivering(|request| match hangs(request) {
-        true => Reply::Silence(LONG),
-        false => Reply::status(204),
+    let subscriber = Subscriber::delivering(|request| {
+        if hangs(request) {
+            Reply::Silence(LONG)
+        } else {
+            Reply::status(204)
+        }
     });
     for number in 0..40 {
         for path in [format!("/hang{number}"), format!("/good{number}")] {

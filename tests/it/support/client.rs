@@ -294,9 +294,10 @@ impl Connection {
     /// Reads this many bytes more.
     fn take(&mut self, length: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
         let taken = self.0.by_ref().take(length).read_to_end(bytes)?;
-        match taken as u64 == length {
-            true => Ok(()),
-            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        if taken as u64 == length {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::UnexpectedEof.into())
         }
     }
 }

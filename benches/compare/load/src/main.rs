@@ -117,9 +117,10 @@ impl Server {
 
     /// Sends the request again; the socket takes it whole, because the previous one was answered.
     fn send(&self, stream: &TcpStream) -> Result<()> {
-        match send(stream, &self.request, SendFlags::NOSIGNAL)? == self.request.len() {
-            true => Ok(()),
-            false => Err("the socket took half of a request".into()),
+        if send(stream, &self.request, SendFlags::NOSIGNAL)? == self.request.len() {
+            Ok(())
+        } else {
+            Err("the socket took half of a request".into())
         }
     }
 
@@ -169,9 +170,10 @@ impl Server {
                     continue;
                 }
                 done += 1;
-                match is_over {
-                    false => self.send(&lane.stream)?,
-                    true => under_way -= 1,
+                if is_over {
+                    under_way -= 1
+                } else {
+                    self.send(&lane.stream)?
                 }
             }
             now = Instant::now();
@@ -245,9 +247,10 @@ impl Lane {
         let [begin, rest] = buffers;
         loop {
             let is_first = self.come == 0;
-            let read = match is_first {
-                true => recv(&self.stream, &mut begin[..], RecvFlags::empty()),
-                false => recv(&self.stream, &mut rest[..], RecvFlags::TRUNC),
+            let read = if is_first {
+                recv(&self.stream, &mut begin[..], RecvFlags::empty())
+            } else {
+                recv(&self.stream, &mut rest[..], RecvFlags::TRUNC)
             };
             match read {
                 Ok((0, _)) => return Err(std::io::Error::from(ErrorKind::UnexpectedEof).into()),

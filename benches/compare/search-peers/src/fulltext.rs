@@ -24,9 +24,10 @@ pub(crate) struct FullText {
 
 impl Engine for FullText {
     fn new(data: &Data, is_for_words: bool) -> FullText {
-        let connection = match is_for_words {
-            true => build_words(data),
-            false => build(data),
+        let connection = if is_for_words {
+            build_words(data)
+        } else {
+            build(data)
         };
         let connection = connection.expect("SQLite takes the reviews");
         connection.set_prepared_statement_cache_capacity(256);

@@ -187,9 +187,10 @@ fn build(data: &Data, is_for_words: bool) -> tantivy::Result<(Searcher, Fields)>
     for review in &data.reviews {
         let folded = fold(&review.text);
         let mut document = TantivyDocument::new();
-        match is_for_words {
-            true => add_words(&mut document, &fields, &folded),
-            false => add_grams(&mut document, &fields, &folded, review, data),
+        if is_for_words {
+            add_words(&mut document, &fields, &folded)
+        } else {
+            add_grams(&mut document, &fields, &folded, review, data)
         }
         writer.add_document(document)?;
     }

@@ -221,9 +221,10 @@ impl Model {
         let check = |callbacks: &[&Callback], most: u32, exceeded: Limit, is_of_host: bool| {
             let authority = request.callback.authority();
             let counts = |one: &&&Callback| !is_of_host || one.authority() == authority;
-            match callbacks.iter().filter(counts).count() < most as usize {
-                true => Ok(()),
-                false => Err(exceeded(most)),
+            if callbacks.iter().filter(counts).count() < most as usize {
+                Ok(())
+            } else {
+                Err(exceeded(most))
             }
         };
         let new = || self.requests.iter().filter(|one| !one.is_renewal);
@@ -599,9 +600,10 @@ impl Model {
             } else if state.lease_end <= now && !is_asked(listed) {
                 over.push((listed.id, RemovalReason::LeaseEnded));
             } else if owed_since.is_some_and(|since| since.plus(three_days) <= now) {
-                let reason = match state.lease_end <= now {
-                    true => RemovalReason::LeaseEnded,
-                    false => RemovalReason::NeverAcknowledged,
+                let reason = if state.lease_end <= now {
+                    RemovalReason::LeaseEnded
+                } else {
+                    RemovalReason::NeverAcknowledged
                 };
                 over.push((listed.id, reason));
             }

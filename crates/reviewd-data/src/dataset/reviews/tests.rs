@@ -17,9 +17,10 @@ fn read(text: &str, threads: usize) -> Result<Vec<Review>, Vec<String>> {
     let file = decode(text.as_bytes(), options, &check);
     let reviews = file.map(|file| file.reviews).unwrap_or_default();
     by_id(&reviews, &check);
-    match check.finish(text.as_bytes(), &mut problems) {
-        true => Ok(reviews),
-        false => Err(problems.listed.iter().map(ToString::to_string).collect()),
+    if check.finish(text.as_bytes(), &mut problems) {
+        Ok(reviews)
+    } else {
+        Err(problems.listed.iter().map(ToString::to_string).collect())
     }
 }
 
