@@ -41,13 +41,21 @@ pub(super) fn pairs(data: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 
 /// Returns the decoded text, in which `+` is a space in a form; `None` for an invalid escape or invalid UTF-8.
 pub(super) fn decoded(raw: &[u8], is_form: bool) -> Option<String> {
-    let mut escapes = raw.split(|&byte| byte == b'%').skip(1);
-    let is_whole = |rest: &[u8]| rest.len() >= 2 && rest[..2].iter().all(u8::is_ascii_hexdigit);
-    let space = |&byte: &u8| if is_form && byte == b'+' { b' ' } else { byte };
-    let spaced: Vec<u8> = raw.iter().map(space).collect();
-    let bytes: Vec<u8> = percent_decode(&spaced).collect();
-    let text = String::from_utf8(bytes).ok();
-    text.filter(|_| escapes.all(is_whole))
+    for after_percent in raw.split(|&byte| byte == b'%').skip(1) {
+        let digits = after_percent.get(..2)?;
+        if !digits.iter().all(u8::is_ascii_hexdigit) {
+            return None;
+        }
+    }
+    let mut spaced = raw.to_vec();
+    if is_form {
+        for byte in &mut spaced {
+            if *byte == b'+' {
+                *byte = b' ';
+            }
+        }
+    }
+    String::from_utf8(percent_decode(&spaced).collect()).ok()
 }
 
 /// Escapes every byte except letters and digits.

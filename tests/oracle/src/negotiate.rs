@@ -8,13 +8,20 @@ use regex::Regex;
 use super::lines;
 use reviewd::wire::negotiate::{Coding, choose_coding};
 
+/// A name, and a quality with at most three decimals.
+static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
+    let quality = r"(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)";
+    let member = format!(r"^[ \t\r\f]*([^;]*?)[ \t\r\f]*(?:;[ \t\r\f]*[qQ]={quality}[ \t\r\f]*)?$");
+    Regex::new(&member).expect("a regular expression")
+});
+
 /// Checks the choice for an Accept-Encoding of one field per line of `data`, with every set of available codings.
 ///
 /// # Panics
 /// If code and reference differ.
 pub fn check_accept_encoding(data: &[u8]) {
     // Of the first 32 members, those that fit the grammar count.
-    let members = lines(data)
+    let members: Vec<(String, f64)> = lines(data)
         .flat_map(|line| line.split(|&byte| byte == b','))
         .map(|member| String::from_utf8_lossy(member).into_owned())
         .filter(|member| !member.trim_ascii().is_empty())
@@ -23,8 +30,8 @@ pub fn check_accept_encoding(data: &[u8]) {
             let parts = MEMBER.captures(&member)?;
             let quality = parts.get(2).map_or("1", |quality| quality.as_str());
             Some((parts[1].to_ascii_lowercase(), quality.parse().ok()?))
-        });
-    let members: Vec<(String, f64)> = members.collect();
+        })
+        .collect();
     let sets: [&[Coding]; 4] = [
         &[],
         &[Coding::Gzip],
@@ -38,29 +45,28 @@ pub fn check_accept_encoding(data: &[u8]) {
     }
 }
 
-/// A name, and a quality with at most three decimals.
-static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
-    let quality = r"(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)";
-    let member = format!(r"^[ \t\r\f]*([^;]*?)[ \t\r\f]*(?:;[ \t\r\f]*[qQ]={quality}[ \t\r\f]*)?$");
-    Regex::new(&member).expect("a regular expression")
-});
-
 fn reference_choose(members: &[(String, f64)], available: &[Coding]) -> Coding {
-    // The first member of one of these names counts, else the first `*`.
-    let first = |names: &[&str]| members.iter().find(|member| names.contains(&&*member.0));
-    let quality = |names: &[&str]| {
-        let member = first(names).or_else(|| first(&["*"]));
-        member.map_or(0.0, |member| member.1)
-    };
     // Smallest body first; the sort is stable, so the smallest wins among equal qualities.
     let mut codings = [
-        (Coding::Brotli, quality(&["br"])),
-        (Coding::Gzip, quality(&["gzip", "x-gzip"])),
-        (Coding::Identity, quality(&["identity"])),
+        (Coding::Brotli, reference_quality(members, &["br"])),
+        (
+            Coding::Gzip,
+            reference_quality(members, &["gzip", "x-gzip"]),
+        ),
+        (Coding::Identity, reference_quality(members, &["identity"])),
     ];
     codings.sort_by(|(_, left), (_, right)| right.total_cmp(left));
-    let is_possible = |coding| coding == Coding::Identity || available.contains(&coding);
-    let mut codings = codings.into_iter();
-    let best = codings.find(|(coding, quality)| *quality > 0.0 && is_possible(*coding));
-    best.map_or(Coding::Identity, |(coding, _)| coding)
+    for (coding, quality) in codings {
+        if quality > 0.0 && (coding == Coding::Identity || available.contains(&coding)) {
+            return coding;
+        }
+    }
+    Coding::Identity
+}
+
+/// Returns the quality of a coding with these names: that of the first member with one of them, else of the first `*`.
+fn reference_quality(members: &[(String, f64)], names: &[&str]) -> f64 {
+    let named = members.iter().find(|(name, _)| names.contains(&&**name));
+    let member = named.or_else(|| members.iter().find(|(name, _)| name == "*"));
+    member.map_or(0.0, |(_, quality)| *quality)
 }

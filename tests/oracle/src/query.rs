@@ -88,16 +88,11 @@ fn ignored_and_refused(raw: &[u8]) -> (Vec<String>, BTreeSet<String>) {
 
 /// Tells whether a parameter may have this value.
 fn is_right(name: &str, text: &str) -> bool {
-    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_decimal = |text: &str| match text.split_once('.') {
-        Some((whole, fraction)) => is_digits(whole) && is_digits(fraction) && fraction.len() <= 6,
-        None => is_digits(text),
-    };
-    let within = |most: f64| (1.0..=most).contains(&text.parse().unwrap_or(0.0));
+    let number: f64 = text.parse().unwrap_or(0.0);
     match name {
-        "rating" => is_digits(text) && within(5.0),
-        "min_rating" | "max_rating" => is_decimal(text) && within(5.0),
-        "limit" => is_digits(text) && within(100.0),
+        "rating" => is_digits(text) && (1.0..=5.0).contains(&number),
+        "min_rating" | "max_rating" => is_decimal(text) && (1.0..=5.0).contains(&number),
+        "limit" => is_digits(text) && (1.0..=100.0).contains(&number),
         "since" | "until" => parse_date(text.as_bytes()).is_ok(),
         "polarity" => ["positive", "neutral", "negative"].contains(&text),
         "verified_by" => text
@@ -111,6 +106,18 @@ fn is_right(name: &str, text: &str) -> bool {
         "cursor" => text.len() <= 256 && Cursor::parse(text).is_some(),
         "words" => text.len() <= 1024 && terms(&fold(text)).len() <= 16,
         _ => text.len() <= 1024,
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Tells whether a text is a number with at most six decimals.
+fn is_decimal(text: &str) -> bool {
+    match text.split_once('.') {
+        Some((whole, fraction)) => is_digits(whole) && is_digits(fraction) && fraction.len() <= 6,
+        None => is_digits(text),
     }
 }
 

@@ -73,10 +73,11 @@ impl Model {
         }
         self.own = versions.to_vec();
         if !self.is_shared {
-            let is_served = |url: &str| versions.iter().any(|version| version.url == url);
-            self.topics.retain(|topic| is_served(&topic.url));
-            self.requests.retain(|waiting| is_served(&waiting.topic));
-            let withdrawn = self.ids(|listed| !is_served(&listed.topic));
+            let served: Vec<&String> = versions.iter().map(|version| &version.url).collect();
+            self.topics.retain(|topic| served.contains(&&topic.url));
+            self.requests
+                .retain(|waiting| served.contains(&&waiting.topic));
+            let withdrawn = self.ids(|listed| !served.contains(&&listed.topic));
             published.withdrawn = withdrawn.len();
             for id in withdrawn {
                 self.end(id, RemovalReason::TopicWithdrawn, now);
@@ -131,12 +132,9 @@ impl Model {
             is_renewal: self.find(&request.topic, &request.callback).is_some(),
             state: Subscription::request(*lease_s, request.secret.clone(), digest, now),
         };
-        let is_same_pair = |other: &&mut WaitingRequest| {
-            !other.state.claimed
-                && other.mode == waiting.mode
-                && (&other.topic, &other.callback) == (&waiting.topic, &waiting.callback)
-        };
-        let older = self.requests.iter_mut().find(is_same_pair);
+        let older = self.requests.iter_mut().find(|other| {
+            !other.state.claimed && other.mode == waiting.mode && is_of_pair(other, &waiting)
+        });
         if waiting.is_renewal
             && let Some(older) = older
         {
@@ -150,8 +148,9 @@ impl Model {
                 !other.state.claimed
                     && other.state.attempt == 0
                     && other.state.secret == waiting.state.secret
-                    && (other.mode, other.lease_s) == (waiting.mode, waiting.lease_s)
-                    && (&other.topic, &other.callback) == (&waiting.topic, &waiting.callback)
+                    && other.mode == waiting.mode
+                    && other.lease_s == waiting.lease_s
+                    && is_of_pair(other, &waiting)
             });
         if joins {
             return Ok(());
@@ -186,9 +185,9 @@ impl Model {
             last: state.last.clone(),
             accepted_at: state.created_at,
         });
-        let is_of_host = |rejection: &Rejection| rejection.host == host;
-        if self.rejections.iter().filter(|one| is_of_host(one)).count() > REJECTIONS_PER_HOST {
-            let oldest = self.rejections.iter().position(is_of_host);
+        let of_host = self.rejections.iter().filter(|one| one.host == host);
+        if of_host.count() > REJECTIONS_PER_HOST {
+            let oldest = self.rejections.iter().position(|one| one.host == host);
             self.rejections.remove(oldest.expect("there are some"));
         }
     }
@@ -217,38 +216,43 @@ impl Model {
         quotas: &Quotas,
     ) -> Result<(), QuotaExceeded> {
         use QuotaExceeded::{Requests, RequestsOfHost, Subscriptions, SubscriptionsOfHost};
-        type Limit = fn(u32) -> QuotaExceeded;
-        let check = |callbacks: &[&Callback], most: u32, exceeded: Limit, is_of_host: bool| {
-            let authority = request.callback.authority();
-            let counts = |one: &&&Callback| !is_of_host || one.authority() == authority;
-            if callbacks.iter().filter(counts).count() < most as usize {
-                Ok(())
-            } else {
-                Err(exceeded(most))
-            }
-        };
-        let new = || self.requests.iter().filter(|one| !one.is_renewal);
-        let waiting: Vec<&Callback> = new().map(|one| &one.callback).collect();
-        check(&waiting, quotas.requests, Requests, false)?;
-        check(&waiting, quotas.requests_per_host, RequestsOfHost, true)?;
-        let of_asker = new().filter(|one| self.askers[&one.id] == asker).count();
+        let authority = request.callback.authority();
+        let new = self.new_requests();
+        let waiting: Vec<&Callback> = new.iter().map(|one| &one.callback).collect();
+        check_limit(waiting.len(), quotas.requests, Requests)?;
+        check_limit(
+            count_of_host(&waiting, &authority),
+            quotas.requests_per_host,
+            RequestsOfHost,
+        )?;
+        let of_asker = new
+            .iter()
+            .filter(|one| self.askers[&one.id] == asker)
+            .count();
         if of_asker + waiting.len() >= quotas.requests as usize {
             return Err(QuotaExceeded::RequestsOfAddress(of_asker as u32));
         }
         if request.mode == Mode::Unsubscribe {
             return Ok(());
         }
-        let asks = |one: &&WaitingRequest| one.mode == Mode::Subscribe;
-        let asked = new().filter(asks).map(|one| &one.callback);
         let active = self.subscriptions.iter().map(|listed| &listed.callback);
-        let all: Vec<&Callback> = active.chain(asked).collect();
-        check(&all, quotas.subscriptions, Subscriptions, false)?;
-        check(
-            &all,
+        let mut all: Vec<&Callback> = active.collect();
+        for one in new {
+            if one.mode == Mode::Subscribe {
+                all.push(&one.callback);
+            }
+        }
+        check_limit(all.len(), quotas.subscriptions, Subscriptions)?;
+        check_limit(
+            count_of_host(&all, &authority),
             quotas.subscriptions_per_host,
             SubscriptionsOfHost,
-            true,
         )
+    }
+
+    /// Returns the waiting requests for subscriptions that do not exist yet.
+    fn new_requests(&self) -> Vec<&WaitingRequest> {
+        self.requests.iter().filter(|one| !one.is_renewal).collect()
     }
 
     pub(super) fn due_requests(&self, most: usize, now: UnixMillis) -> Vec<DueAttempt> {
@@ -256,10 +260,7 @@ impl Model {
         in_turn.sort_by_key(|one| (!one.is_renewal, one.id));
         let mut due = Vec::new();
         for one in in_turn {
-            let is_of_pair = |other: &&WaitingRequest| {
-                (&other.topic, &other.callback) == (&one.topic, &one.callback)
-            };
-            let of_pair = self.requests.iter().filter(is_of_pair);
+            let of_pair = self.requests.iter().filter(|other| is_of_pair(other, one));
             let is_first = of_pair.map(|other| other.id).min() == Some(one.id);
             if is_first && !one.state.claimed && one.state.next_at <= now {
                 due.push(DueAttempt {
@@ -320,10 +321,13 @@ impl Model {
     }
 
     fn is_due(&self, listed: &Listed, now: UnixMillis) -> bool {
-        let is_own = |own: &TopicVersion| (&own.url, own.digest) == (&listed.topic, listed.current);
         let state = &listed.state;
+        let is_own = self
+            .own
+            .iter()
+            .any(|own| own.url == listed.topic && own.digest == listed.current);
         listed.is_undelivered
-            && self.own.iter().any(is_own)
+            && is_own
             && !state.claimed
             && state.next_at <= now
             && now < state.lease_end
@@ -343,7 +347,8 @@ impl Model {
             state.claimed = true;
             state.attempt += 1;
             let mut all = self.subscriptions.iter_mut();
-            *all.find(|one| one.id == listed.id).expect("known") = listed.clone();
+            let stored = all.find(|one| one.id == listed.id);
+            *stored.expect("it was listed") = listed.clone();
             begun.push(listed);
         }
         begun
@@ -356,8 +361,11 @@ impl Model {
         quotas: &Quotas,
         now: UnixMillis,
     ) -> Vec<ReportEffect> {
-        let one = |report| self.record_one(report, policy, quotas, now);
-        reports.iter().map(one).collect()
+        let mut effects = Vec::new();
+        for report in reports {
+            effects.push(self.record_one(report, policy, quotas, now));
+        }
+        effects
     }
 
     fn record_one(
@@ -370,11 +378,10 @@ impl Model {
         let AttemptReport::Delivered { id, result } = report else {
             return self.record_verification(report, quotas, now);
         };
-        let is_it = |listed: &&mut Listed| {
-            let state = &listed.state;
-            (listed.id, state.claimed, state.attempt) == (*id, true, result.attempt)
-        };
-        let Some(listed) = self.subscriptions.iter_mut().find(is_it) else {
+        let running = self.subscriptions.iter_mut().find(|listed| {
+            listed.id == *id && listed.state.claimed && listed.state.attempt == result.attempt
+        });
+        let Some(listed) = running else {
             return ReportEffect::Stale;
         };
         let state = &mut listed.state;
@@ -403,8 +410,9 @@ impl Model {
                 if state.failures < policy.failures_max {
                     let last = policy.retry_delays.len() - 1;
                     let delay = policy.retry_delays[last.min(state.failures as usize - 1)];
-                    let delay_ms = delay.as_millis() as i64;
-                    let delay_ms = delay_ms + delay_ms * i64::from(result.jitter) / (4 * 65_535);
+                    let configured_ms = delay.as_millis() as i64;
+                    let extra_ms = configured_ms * i64::from(result.jitter) / (4 * 65_535);
+                    let delay_ms = configured_ms + extra_ms;
                     let wish = result
                         .retry_after
                         .unwrap_or_default()
@@ -475,12 +483,12 @@ impl Model {
     /// Tells whether at most half of both quotas is in use, or the request is for an active subscription.
     fn has_capacity(&self, at: usize, quotas: &Quotas) -> bool {
         let request = &self.requests[at];
-        let new = || self.requests.iter().filter(|one| !one.is_renewal);
-        let authority = request.callback.authority();
-        let of_host = new().filter(|one| one.callback.authority() == authority);
+        let new = self.new_requests();
+        let callbacks: Vec<&Callback> = new.iter().map(|one| &one.callback).collect();
+        let of_host = count_of_host(&callbacks, &request.callback.authority());
         request.is_renewal
-            || (new().count() * 2 <= quotas.requests as usize
-                && of_host.count() * 2 <= quotas.requests_per_host as usize)
+            || (new.len() * 2 <= quotas.requests as usize
+                && of_host * 2 <= quotas.requests_per_host as usize)
     }
 
     fn confirm(
@@ -498,14 +506,15 @@ impl Model {
             ..
         } = request;
         let lease_end = moved(asked_at, i64::from(lease_s) * 1000);
-        let known = self
+        let active = self
             .find(&topic, &callback)
             .map(|at| &mut self.subscriptions[at]);
-        match (mode, known) {
+        match (mode, active) {
             (Mode::Unsubscribe, None) => ReportEffect::Stale,
             (Mode::Unsubscribe, Some(listed)) if listed.state.claimed => {
                 listed.state.phase = Phase::Unsubscribing;
-                (listed.state.lease_end, listed.state.verified_at) = (now, now);
+                listed.state.lease_end = now;
+                listed.state.verified_at = now;
                 ReportEffect::Leaving
             }
             (Mode::Unsubscribe, Some(listed)) => {
@@ -513,20 +522,21 @@ impl Model {
                 self.end(id, RemovalReason::Unsubscribed, now);
                 ReportEffect::Removed(RemovalReason::Unsubscribed)
             }
-            (Mode::Subscribe, Some(Listed { state: known, .. })) => {
-                known.phase = Phase::Active { lease_s };
-                (known.lease_end, known.verified_at) = (lease_end, now);
-                known.secret = state.secret;
-                known.failures = 0;
-                if !known.claimed {
-                    known.next_at = UnixMillis::ZERO;
+            (Mode::Subscribe, Some(Listed { state: renewed, .. })) => {
+                renewed.phase = Phase::Active { lease_s };
+                renewed.lease_end = lease_end;
+                renewed.verified_at = now;
+                renewed.secret = state.secret;
+                renewed.failures = 0;
+                if !renewed.claimed {
+                    renewed.next_at = UnixMillis::ZERO;
                 }
                 ReportEffect::Renewed
             }
             (Mode::Subscribe, None) => {
-                let pair = (&topic, &callback);
-                let is_other = |denial: &DenialNotice| (&denial.topic, &denial.callback) != pair;
-                self.notices.retain(|notice| is_other(&notice.denial));
+                self.notices.retain(|notice| {
+                    notice.denial.topic != topic || notice.denial.callback != callback
+                });
                 state = Subscription::request(0, state.secret, state.digest, now);
                 state.phase = Phase::Active { lease_s };
                 state.lease_end = lease_end;
@@ -564,10 +574,10 @@ impl Model {
             return Vec::new();
         }
         let day = Duration::from_secs(86_400);
-        let due = |notice: &Notice| notice.next_at <= now;
-        let is_over = |notice: &Notice| notice.attempts > 0 && notice.since <= now.minus(day);
-        self.notices
-            .retain(|notice| !(due(notice) && is_over(notice)));
+        self.notices.retain(|notice| {
+            let is_over = notice.attempts > 0 && notice.since <= now.minus(day);
+            notice.next_at > now || !is_over
+        });
         let mut begun = Vec::new();
         for notice in &mut self.notices {
             if ids.contains(&notice.denial.id) && notice.next_at <= now {
@@ -585,19 +595,15 @@ impl Model {
     }
 
     pub(super) fn sweep(&mut self, tombstone_age: Duration, now: UnixMillis) -> Vec<RemovalReason> {
-        let is_asked = |listed: &Listed| {
-            self.requests.iter().any(|one| {
-                one.mode == Mode::Subscribe
-                    && (&one.topic, &one.callback) == (&listed.topic, &listed.callback)
-            })
-        };
         let three_days = Duration::from_secs(3 * 86_400);
         let mut over: Vec<(i64, RemovalReason)> = Vec::new();
         for listed in &self.subscriptions {
             let state = &listed.state;
             let owed_since = state.owed_since.filter(|_| state.acknowledged_at.is_none());
             if state.claimed {
-            } else if state.lease_end <= now && !is_asked(listed) {
+                continue;
+            }
+            if state.lease_end <= now && !self.is_asked(listed) {
                 over.push((listed.id, RemovalReason::LeaseEnded));
             } else if owed_since.is_some_and(|since| since.plus(three_days) <= now) {
                 let reason = if state.lease_end <= now {
@@ -619,6 +625,15 @@ impl Model {
             reasons.push(self.end(id, reason, now));
         }
         reasons
+    }
+
+    /// Tells whether a request to subscribe waits for the pair of a subscription.
+    fn is_asked(&self, listed: &Listed) -> bool {
+        self.requests.iter().any(|one| {
+            one.mode == Mode::Subscribe
+                && one.topic == listed.topic
+                && one.callback == listed.callback
+        })
     }
 
     pub(super) fn recover(&mut self, now: UnixMillis) {
@@ -662,24 +677,29 @@ impl Model {
             all.extend([&mut stone.at, &mut stone.created_at]);
             all.extend(stone.last.iter_mut().map(|last| &mut last.at));
         }
-        for moment in all {
-            *moment = moved(*moment, by_ms);
+        for time in all {
+            *time = moved(*time, by_ms);
         }
     }
 
     pub(super) fn counts(&self, now: UnixMillis) -> StoreCounts {
-        let undelivered = self
-            .list()
-            .into_iter()
-            .filter(|listed| listed.is_undelivered);
-        let undelivered: Vec<UnixMillis> = undelivered.map(|listed| listed.state.next_at).collect();
-        let due = || undelivered.iter().filter(|next_at| **next_at <= now);
+        let mut undelivered = 0;
+        let mut due = Vec::new();
+        for listed in self.list() {
+            if !listed.is_undelivered {
+                continue;
+            }
+            undelivered += 1;
+            if listed.state.next_at <= now {
+                due.push(listed.state.next_at);
+            }
+        }
         StoreCounts {
             subscriptions: self.subscriptions.len() as u64,
             requests: self.requests.len() as u64,
-            undelivered: undelivered.len() as u64,
-            due: due().count() as u64,
-            due_since: due().min().copied(),
+            undelivered,
+            due: due.len() as u64,
+            due_since: due.into_iter().min(),
         }
     }
 
@@ -713,9 +733,9 @@ impl Model {
             }
             AdminCommand::Retry => {
                 let mut all = self.subscriptions.iter_mut();
-                let known = all.find(|listed| listed.id == id && !listed.state.claimed);
-                if let Some(known) = known {
-                    known.state.next_at = UnixMillis::ZERO;
+                let idle = all.find(|listed| listed.id == id && !listed.state.claimed);
+                if let Some(listed) = idle {
+                    listed.state.next_at = UnixMillis::ZERO;
                 }
             }
         }
@@ -787,4 +807,29 @@ impl Model {
 /// Returns the moment moved by `by_ms`, backwards when it is negative.
 pub(super) fn moved(moment: UnixMillis, by_ms: i64) -> UnixMillis {
     UnixMillis::new(moment.as_ms().saturating_add(by_ms))
+}
+
+/// Tells whether two requests are for the same topic and callback.
+fn is_of_pair(one: &WaitingRequest, other: &WaitingRequest) -> bool {
+    one.topic == other.topic && one.callback == other.callback
+}
+
+/// Counts the callbacks with this host and port.
+fn count_of_host(callbacks: &[&Callback], authority: &str) -> usize {
+    callbacks
+        .iter()
+        .filter(|one| one.authority() == authority)
+        .count()
+}
+
+fn check_limit(
+    count: usize,
+    most: u32,
+    exceeded: fn(u32) -> QuotaExceeded,
+) -> Result<(), QuotaExceeded> {
+    if count < most as usize {
+        Ok(())
+    } else {
+        Err(exceeded(most))
+    }
 }
