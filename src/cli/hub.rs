@@ -349,8 +349,8 @@ fn cells(row: &Value) -> impl Iterator<Item = (&String, String)> {
     })
 }
 
-fn time(moment: UnixMillis) -> String {
-    Timestamp::from_unix(moment.as_ms().div_euclid(1000)).to_string()
+fn time(at: UnixMillis) -> String {
+    Timestamp::from_unix(at.as_ms().div_euclid(1000)).to_string()
 }
 
 fn now() -> UnixMillis {

@@ -22,11 +22,10 @@ fn add(folder: &Folder, platform: &Platform, kind: &str, more: &[&str]) {
     let data = folder.path().to_str().unwrap();
     let url = platform.url(kind);
     let needed = ["source", "add", kind, &url, "--data", data];
-    let token = ["--token-env", "SYNC_TEST_TOKEN"];
     let token = if ["json", "csv"].contains(&kind) {
         &[][..]
     } else {
-        &token
+        &["--token-env", "SYNC_TEST_TOKEN"]
     };
     run(&[&needed[..], token, more].concat()).with(0);
 }
@@ -346,39 +345,43 @@ fn a_failing_source_is_named_by_readyz_check_and_metrics() {
         config.data = DataSource::Directory(folder.path().to_owned());
         config.admin_listen = Some("127.0.0.1:0".parse().unwrap());
     });
-    let reason = || {
-        let ready = server.get("/readyz").json();
-        let mut reasons = ready["reasons"].as_array().unwrap().iter();
-        reasons
-            .find(|reason| reason["code"] == "source_failing")
-            .cloned()
-    };
-    let admin = server.running().admin_addr().unwrap();
-    let metric = |name: &str| {
-        let metrics = get(admin, "/metrics", &[]);
-        let line = format!("{name}{{source=\"judgeme\"}} ");
-        let value = metrics
-            .text()
-            .lines()
-            .find_map(|found| found.strip_prefix(&line));
-        value.map(str::to_owned)
-    };
     let changes = "reviewd_source_changes_total";
     wait_until("the state is read", || {
-        metric(changes).as_deref() == Some("5")
+        metric_of_judgeme(&server, changes).as_deref() == Some("5")
     });
-    assert_eq!(reason(), None);
+    assert_eq!(failing_source(&server), None);
     platform.fail(0, &[Fault::Status(401, 0)]);
     sync(&folder, &[]).with(69);
-    wait_until("the source is named", || reason().is_some());
-    let found = reason().unwrap();
+    wait_until("the source is named", || failing_source(&server).is_some());
+    let found = failing_source(&server).unwrap();
     assert_eq!(found["blocking"], false);
     let detail = found["details"][0].as_str().unwrap();
     assert!(detail.starts_with("judgeme: last read 20"), "{detail}");
-    assert_eq!(metric("reviewd_source_failures").as_deref(), Some("1"));
+    let failures = metric_of_judgeme(&server, "reviewd_source_failures");
+    assert_eq!(failures.as_deref(), Some("1"));
     let said = run(&["check", folder.path().to_str().unwrap()]).with(0);
     let expected = "source judgeme: read 0 min ago, the last try failed: the token was refused with status 401";
     assert!(said.contains(expected), "{said}");
     sync(&folder, &[]).with(0);
-    wait_until("it is read again", || reason().is_none());
+    wait_until("it is read again", || failing_source(&server).is_none());
+}
+
+/// Returns the reason of `/readyz` that names failing sources, if there is one.
+fn failing_source(server: &Server) -> Option<Value> {
+    let ready = server.get("/readyz").json();
+    let mut reasons = ready["reasons"].as_array().unwrap().iter();
+    reasons
+        .find(|reason| reason["code"] == "source_failing")
+        .cloned()
+}
+
+/// Returns the value of a metric of the source "judgeme".
+fn metric_of_judgeme(server: &Server, name: &str) -> Option<String> {
+    let admin = server.running().admin_addr().unwrap();
+    let metrics = get(admin, "/metrics", &[]);
+    let begin = format!("{name}{{source=\"judgeme\"}} ");
+    let mut lines = metrics.text().lines();
+    lines
+        .find_map(|line| line.strip_prefix(&begin))
+        .map(str::to_owned)
 }

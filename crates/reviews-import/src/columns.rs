@@ -553,8 +553,8 @@ fn label(name: &str) -> String {
         return key.to_owned();
     }
     let mut words = String::new();
-    for letter in key.chars() {
-        match letter {
+    for character in key.chars() {
+        match character {
             '_' | '-' => words.push(' '),
             upper if upper.is_uppercase() && words.ends_with(char::is_lowercase) => {
                 words.push(' ');
@@ -699,7 +699,7 @@ fn is_mail(text: &str) -> bool {
 
 fn is_number(text: &str) -> bool {
     let mut characters = text.trim().chars();
-    characters.all(|letter| letter.is_ascii_digit() || ".,-%/".contains(letter))
+    characters.all(|character| character.is_ascii_digit() || ".,-%/".contains(character))
 }
 
 fn is_flag(text: &str) -> bool {

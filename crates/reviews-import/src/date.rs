@@ -103,9 +103,9 @@ impl Order {
     /// If the letters d, m and y do not all occur, or in no order that a date has.
     pub fn parse(text: &str) -> Result<Order, OrderError> {
         let mut order = String::new();
-        for letter in text.to_ascii_lowercase().replace('b', "m").chars() {
-            if "dmy".contains(letter) && !order.contains(letter) {
-                order.push(letter);
+        for character in text.to_ascii_lowercase().replace('b', "m").chars() {
+            if "dmy".contains(character) && !order.contains(character) {
+                order.push(character);
             }
         }
         match order.as_str() {
@@ -164,7 +164,7 @@ pub fn parse(text: &str, order: Option<Order>) -> Result<Date, ImportDateError> 
 
 /// Parses the time of a change, in seconds since 1970: RFC 3339 with its zone, a number, or a date; `None` if it is
 /// invalid or ambiguous.
-pub(super) fn moment(text: &str, order: Option<Order>) -> Option<i64> {
+pub(super) fn unix_time(text: &str, order: Option<Order>) -> Option<i64> {
     let text = text.trim();
     let whole = match text.split_once('.') {
         Some((head, fraction)) => head.to_owned() + split_digits(fraction).1,
@@ -413,7 +413,7 @@ fn month_of(word: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ImportDateError, Order, find_order, moment, month_or_year, parse};
+    use super::{ImportDateError, Order, find_order, month_or_year, parse, unix_time};
 
     fn read(text: &str, order: Option<&str>) -> Option<String> {
         let order = order.map(|order| Order::parse(order).unwrap());
@@ -546,10 +546,10 @@ mod tests {
     fn moments_of_every_notation_are_seconds() {
         let same = "2024-03-04T00:00:00Z|2024-03-04T02:00:00.123456+02:00|1709510400|1709510400500|4 March 2024";
         for text in same.split('|') {
-            assert_eq!(moment(text, None), Some(1_709_510_400), "{text}");
+            assert_eq!(unix_time(text, None), Some(1_709_510_400), "{text}");
         }
         for text in ["03/04/2024", "yesterday", "", "9"] {
-            assert_eq!(moment(text, None), None, "{text}");
+            assert_eq!(unix_time(text, None), None, "{text}");
         }
     }
 }

@@ -20,8 +20,8 @@ pub(super) fn decode<'b>(
         return Ok((text, encoding));
     }
     let mut decoder = encoding.new_decoder_without_bom_handling();
-    let room = decoder.max_utf8_buffer_length_without_replacement(bytes.len());
-    let mut text = String::with_capacity(room.unwrap_or_default());
+    let capacity = decoder.max_utf8_buffer_length_without_replacement(bytes.len());
+    let mut text = String::with_capacity(capacity.unwrap_or_default());
     // Ends at the error, so the text before it gives the line.
     let _malformed = decoder.decode_to_string_without_replacement(bytes, &mut text, true);
     let line = 1 + text.matches('\n').count() as u64;

@@ -39,10 +39,10 @@ pub(super) fn data(text: &str) -> Result<String, ReadError> {
         let Some(bracket) = found.get(1) else {
             continue;
         };
-        let Some(literal) = literal(&text[bracket.start()..]) else {
+        let Some(data_text) = literal(&text[bracket.start()..]) else {
             continue;
         };
-        if let Ok(value) = json5::from_str::<Value>(&literal)
+        if let Ok(value) = json5::from_str::<Value>(&data_text)
             && !is_empty(&value)
         {
             return Ok(value.to_string());
@@ -67,9 +67,9 @@ fn literal(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut depth = 0;
     let mut rest = text;
-    while let Some(letter) = rest.chars().next() {
-        let taken = match letter {
-            '"' | '\'' => quoted_length(rest, letter)?,
+    while let Some(character) = rest.chars().next() {
+        let taken = match character {
+            '"' | '\'' => quoted_length(rest, character)?,
             '`' => {
                 let length = quoted_length(rest, '`')?;
                 out.push_str(&template(&rest[1..length - 1])?);
@@ -84,9 +84,9 @@ fn literal(text: &str) -> Option<String> {
                 rest = &rest[rest.find("*/")? + 2..];
                 continue;
             }
-            _ => letter.len_utf8(),
+            _ => character.len_utf8(),
         };
-        match letter {
+        match character {
             '[' | '{' => depth += 1,
             ']' | '}' => depth -= 1,
             _ => {}
@@ -106,11 +106,11 @@ fn literal(text: &str) -> Option<String> {
 /// The length in bytes of a quoted text with its quotation marks.
 fn quoted_length(text: &str, mark: char) -> Option<usize> {
     let mut is_escaped = false;
-    for (at, letter) in text.char_indices().skip(1) {
-        match letter {
+    for (at, character) in text.char_indices().skip(1) {
+        match character {
             _ if is_escaped => is_escaped = false,
             '\\' => is_escaped = true,
-            letter if letter == mark => return Some(at + 1),
+            character if character == mark => return Some(at + 1),
             _ => {}
         }
     }

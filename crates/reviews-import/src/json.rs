@@ -218,10 +218,10 @@ fn search<'t>(
     lists: &mut Vec<ObjectList<'t>>,
 ) {
     if json.starts_with('[') {
-        let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(json) else {
+        let Ok(values) = serde_json::from_str::<Vec<&RawValue>>(json) else {
             return;
         };
-        let elements: Vec<&str> = elements.into_iter().map(RawValue::get).collect();
+        let elements: Vec<&str> = values.into_iter().map(RawValue::get).collect();
         let is_asked = rules.list.is_some_and(|list| list == path.join("."));
         let mut first = elements
             .iter()
@@ -262,7 +262,8 @@ fn search<'t>(
     for list in &mut lists[before..] {
         list.within = list.within.or(Some(json));
     }
-    let is_asked = rules.list.is_some_and(|list| list == path.join(".")) && !path.is_empty();
+    // An empty path would be the whole document.
+    let is_asked = !path.is_empty() && rules.list.is_some_and(|list| list == path.join("."));
     let has_reviews = lists[before..].iter().any(|list| list.is_reviews);
     if is_asked || (!has_reviews && is_review(json, rules.mapping)) {
         // The object itself is the review, whatever it contains.

@@ -138,7 +138,7 @@ pub(super) fn normalize(
         precision,
         account,
         hidden: is_hidden,
-        updated: updated.and_then(|text| date::moment(text, source.order)),
+        updated: updated.and_then(|text| date::unix_time(text, source.order)),
         says,
     })
 }

@@ -133,7 +133,8 @@ impl FunctionWords {
     fn of(text: &str) -> FunctionWords {
         let mut counts = FunctionWords::default();
         let lower = text.to_lowercase();
-        let words = lower.split(|letter: char| !letter.is_alphabetic() && !"'’".contains(letter));
+        let words =
+            lower.split(|character: char| !character.is_alphabetic() && !"'’".contains(character));
         for word in words.filter(|word| !word.is_empty()).take(WORDS_MAX) {
             counts.all += 1;
             let languages = LANGUAGES_OF_WORD.get(word).copied().unwrap_or_default();

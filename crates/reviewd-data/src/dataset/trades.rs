@@ -76,12 +76,12 @@ pub fn type_in_words(name: &str) -> Option<&'static str> {
 /// Returns a type in lower case with a space before each word: `HairSalon` as "hair salon".
 fn in_words(kind: &str) -> String {
     let mut words = String::new();
-    for letter in kind.chars() {
+    for character in kind.chars() {
         let is_after_word = words.ends_with(|last: char| last.is_ascii_lowercase());
-        if letter.is_ascii_uppercase() && is_after_word {
+        if character.is_ascii_uppercase() && is_after_word {
             words.push(' ');
         }
-        words.push(letter);
+        words.push(character);
     }
     words.make_ascii_lowercase();
     words

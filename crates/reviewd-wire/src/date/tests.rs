@@ -6,20 +6,24 @@ fn date(text: &str) -> Date {
 
 #[test]
 fn every_day_renders_to_text_that_parses_back() {
-    let mut expected = (1u16, 1u8, 1u8);
+    let mut year = 1;
+    let mut month = 1;
+    let mut day = 1;
     for days in 0..=Date::MAX.days() {
         let date = Date::from_days(days).expect("in range");
-        assert_eq!((date.year(), date.month(), date.day()), expected);
+        assert_eq!((date.year(), date.month(), date.day()), (year, month, day));
         assert_eq!(parse_date(date.to_string().as_bytes()), Ok(date));
-        expected.2 += 1;
-        if expected.2 > days_of_month(expected.0, expected.1) {
-            expected = match expected.1 {
-                12 => (expected.0 + 1, 1, 1),
-                month => (expected.0, month + 1, 1),
-            };
+        day += 1;
+        if day > days_of_month(year, month) {
+            day = 1;
+            month += 1;
+        }
+        if month > 12 {
+            month = 1;
+            year += 1;
         }
     }
-    assert_eq!(expected, (10_000, 1, 1));
+    assert_eq!((year, month, day), (10_000, 1, 1));
     assert_eq!(Date::from_days(Date::MAX.days() + 1), None);
     assert_eq!(Date::new(10_000, 1, 1), Err(DateError::NoSuchDay));
     assert_eq!(date("0001-01-01"), Date::MIN);

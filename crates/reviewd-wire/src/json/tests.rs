@@ -4,28 +4,32 @@ use super::*;
 
 #[test]
 fn every_byte_is_escaped_alike_at_every_place_of_a_word() {
-    let alone = |byte: u8| {
-        let mut alone = Vec::new();
-        push_escaped(&mut alone, &[byte]);
-        let must_be = byte < b' ' || byte == b'"' || byte == b'\\';
-        assert_eq!(alone.len() > 1, must_be, "{byte}");
-        alone
-    };
     for byte in 0..=u8::MAX {
-        for before in 0..17 {
-            let around = [vec![b'a'; before], vec![0xff; 16 - before]];
+        for count in 0..17 {
+            let before = vec![b'a'; count];
+            let after = vec![0xff; 16 - count];
             let mut out = Vec::new();
-            push_escaped(&mut out, &[&around[0][..], &[byte], &around[1]].concat());
-            let expected = [&around[0][..], &alone(byte), &around[1]].concat();
-            assert_eq!(out, expected, "{byte} after {before}");
+            push_escaped(&mut out, &[&before[..], &[byte], &after].concat());
+            let expected = [&before[..], &escaped_alone(byte), &after].concat();
+            assert_eq!(out, expected, "{byte} after {count}");
         }
         // A mark for one byte must not carry over to the next byte.
         for second in 0..=u8::MAX {
             let mut out = Vec::new();
             push_escaped(&mut out, &[byte, second].repeat(4));
-            assert_eq!(out, [alone(byte), alone(second)].concat().repeat(4));
+            let pair = [escaped_alone(byte), escaped_alone(second)].concat();
+            assert_eq!(out, pair.repeat(4));
         }
     }
+}
+
+/// Returns the escaped form of one byte, after a check that it is escaped only if it must be.
+fn escaped_alone(byte: u8) -> Vec<u8> {
+    let mut out = Vec::new();
+    push_escaped(&mut out, &[byte]);
+    let must_be = byte < b' ' || byte == b'"' || byte == b'\\';
+    assert_eq!(out.len() > 1, must_be, "{byte}");
+    out
 }
 
 #[test]

@@ -101,8 +101,8 @@ pub(super) fn text(text: impl Into<String>) -> Value {
 }
 
 impl From<UnixMillis> for Value {
-    fn from(moment: UnixMillis) -> Value {
-        moment.as_ms().into()
+    fn from(time: UnixMillis) -> Value {
+        time.as_ms().into()
     }
 }
 

@@ -61,11 +61,13 @@ const FAULTS: &str = r##"
 #[test]
 fn each_fault_is_refused_in_its_own_words() {
     for line in FAULTS.lines().filter(|line| !line.is_empty()) {
-        let fields: Vec<&str> = line.split(" => ").collect();
-        let changed = DOCUMENT.replacen(fields[0], fields[1], 1);
+        let [part, replacement, problem] = line.split(" => ").collect::<Vec<_>>()[..] else {
+            panic!("three fields: {line}");
+        };
+        let changed = DOCUMENT.replacen(part, replacement, 1);
         assert_ne!(changed, DOCUMENT, "{line}");
         let error = outcome(&changed).expect_err("refused");
-        let expected = format!("insights.json: {}", fields[2]);
+        let expected = format!("insights.json: {problem}");
         assert!(error.starts_with(&expected), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }

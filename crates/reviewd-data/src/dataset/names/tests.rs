@@ -2,11 +2,11 @@ use super::*;
 
 fn people(names: &[&str]) -> Names {
     let mut people = Vec::new();
-    for name in names {
-        let mut names = name.split('=').map(str::to_owned);
+    for name_and_aliases in names {
+        let mut parts = name_and_aliases.split('=').map(str::to_owned);
         people.push(Technician {
-            name: names.next().unwrap_or_default(),
-            aliases: names.collect(),
+            name: parts.next().unwrap_or_default(),
+            aliases: parts.collect(),
         });
     }
     Names::people(&people)
