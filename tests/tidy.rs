@@ -97,9 +97,8 @@ fn import_table() -> BTreeMap<String, Vec<String>> {
             "all of the above" | "everything" => table.keys().cloned().collect(),
             names => names.split(", ").map(str::to_owned).collect(),
         };
-        let is_above = |name: &String| table.contains_key(name);
         assert!(
-            allowed.iter().all(is_above),
+            allowed.iter().all(|name| table.contains_key(name)),
             "src/lib.rs: `{module}` names what is not above"
         );
         table.insert(module.to_owned(), allowed);
@@ -133,8 +132,11 @@ fn sibling_modules_form_no_circles() {
 #[test]
 fn only_http_and_server_name_hyper() {
     let names = ["hyper", "hyper_util", "http_body_util"];
-    let may = |source: &Source| MAY_NAME_HYPER.contains(&source.module());
-    report(words(&names, may, "only http and server may name"));
+    report(words(
+        &names,
+        |source| MAY_NAME_HYPER.contains(&source.module()),
+        "only http and server may name",
+    ));
 }
 
 #[test]
@@ -148,12 +150,16 @@ fn pure_layers_do_no_io() {
         "UdpSocket",
         "env::var",
     ];
-    let may_do_io = |source: &Source| {
-        !WITHOUT_IO.contains(&source.module())
-            && !HUB_RULES.iter().any(|file| source.path.starts_with(file))
-    };
-    let rule = "pure layers and rules do no I/O, so not";
-    report(words(&names, may_do_io, rule));
+    report(words(
+        &names,
+        may_do_io,
+        "pure layers and rules do no I/O, so not",
+    ));
+}
+
+fn may_do_io(source: &Source) -> bool {
+    let is_rule = HUB_RULES.iter().any(|file| source.path.starts_with(file));
+    !is_rule && !WITHOUT_IO.contains(&source.module())
 }
 
 #[test]
@@ -177,19 +183,28 @@ fn every_entry_of_these_lists_names_a_file() {
 
 #[test]
 fn one_place_reads_the_clock() {
-    let is_clock = |source: &Source| CLOCKS.contains(&source.path.as_str());
-    let measures = |source: &Source| MAY_MEASURE.contains(&source.module());
     let rule = "only the files of CLOCKS may ask for the time, and clock, server and hub measure:";
-    let mut faults = words(&["SystemTime::now"], is_clock, rule);
-    faults.extend(words(&["Instant::now"], measures, rule));
+    let mut faults = words(
+        &["SystemTime::now"],
+        |source| CLOCKS.contains(&source.path.as_str()),
+        rule,
+    );
+    faults.extend(words(
+        &["Instant::now"],
+        |source| MAY_MEASURE.contains(&source.module()),
+        rule,
+    ));
     report(faults);
 }
 
 #[test]
 fn only_the_commands_print() {
     let names = ["println!", "eprintln!", "print!", "eprint!"];
-    let is_command = |source: &Source| source.module() == "cli";
-    report(words(&names, is_command, "log it with tracing instead of"));
+    report(words(
+        &names,
+        |source| source.module() == "cli",
+        "log it with tracing instead of",
+    ));
 }
 
 /// Prints the number of lines below each folder, without tests, with comments: `cargo test --test tidy lines --

@@ -32,6 +32,16 @@ pub(super) struct Suggestion {
     example: Value,
 }
 
+impl Suggestion {
+    fn of(path: &'static str, message: &str, example: Value) -> Suggestion {
+        Suggestion {
+            path,
+            message: message.to_owned(),
+            example,
+        }
+    }
+}
+
 impl fmt::Display for Suggestion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = self.path.rsplit('.').next().unwrap_or_default();
@@ -51,44 +61,37 @@ impl fmt::Display for Suggestion {
 pub(super) fn suggestions(dataset: &Dataset) -> Vec<Suggestion> {
     let business = &dataset.business;
     let mut found = Vec::new();
-    let mut add = |path, message: &str, example| {
-        found.push(Suggestion {
-            path,
-            message: message.to_owned(),
-            example,
-        });
-    };
     if business.address.street_address.is_empty() && business.address.locality.is_empty() {
         let address = json!({"street_address": "1 Main St", "locality": "Quillhaven", "region": "CO", "postal_code": "80699",
             "country": "US"});
-        add(
+        found.push(Suggestion::of(
             "business.address",
             "visitors do not learn where to find you",
             address,
-        );
+        ));
     }
     if business.opening_hours.is_empty() {
         let hours = json!(hours(trade_of_type(&business.kind)));
-        add(
+        found.push(Suggestion::of(
             "business.opening_hours",
             "visitors do not learn when you are open",
             hours,
-        );
+        ));
     }
     if business.telephone.is_empty() {
-        add(
+        found.push(Suggestion::of(
             "business.telephone",
             "visitors cannot call",
             json!("+1 970-555-0142"),
-        );
+        ));
     }
     if business.description.is_empty() {
         let description = format!("{}: what you do, and for whom.", business.name);
-        add(
+        found.push(Suggestion::of(
             "business.description",
             "search engines and the page have no sentence about you",
             json!(description),
-        );
+        ));
     }
     let people = people(dataset);
     if !people.is_empty() {
@@ -99,7 +102,7 @@ pub(super) fn suggestions(dataset: &Dataset) -> Vec<Suggestion> {
         let all: Vec<Value> = existing(business).into_iter().chain(listed).collect();
         let names = people.join(", ");
         let message = format!("reviews name people whom the business does not list ({names})");
-        add("business.technicians", &message, json!(all));
+        found.push(Suggestion::of("business.technicians", &message, json!(all)));
     }
     found
 }

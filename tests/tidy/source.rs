@@ -196,12 +196,6 @@ impl Source {
     pub(crate) fn references(&self) -> Vec<(usize, Vec<String>)> {
         let own = self.module_path();
         let mut references = Vec::new();
-        let mut add = |at: usize, base: &[String], rest: &str| {
-            let mut paths = Vec::new();
-            push_paths(base, rest, &mut paths);
-            let line = self.line(at);
-            references.extend(paths.into_iter().map(|path| (line, path)));
-        };
         let mut roots = vec![("crate::".to_owned(), self.krate().base())];
         roots.extend(
             CRATES
@@ -210,14 +204,28 @@ impl Source {
         );
         for (root, base) in &roots {
             for at in self.places(root) {
-                add(at, base, &self.code[at + root.len()..]);
+                self.push_references(at, base, at + root.len(), &mut references);
             }
         }
         for (at, chain) in self.super_chains() {
             let base = &own[..own.len().saturating_sub(chain)];
-            add(at, base, &self.code[at + chain * "super::".len()..]);
+            self.push_references(at, base, at + chain * "super::".len(), &mut references);
         }
         references
+    }
+
+    /// Adds the paths that begin at `at` with the names of `base`, and go on at `rest`.
+    fn push_references(
+        &self,
+        at: usize,
+        base: &[String],
+        rest: usize,
+        references: &mut Vec<(usize, Vec<String>)>,
+    ) {
+        let mut paths = Vec::new();
+        push_paths(base, &self.code[rest..], &mut paths);
+        let line = self.line(at);
+        references.extend(paths.into_iter().map(|path| (line, path)));
     }
 
     /// Each top-level module named by a path that begins at the crate, with its line.
@@ -230,17 +238,18 @@ impl Source {
 
     /// Where each chain of `super::` begins, and its length.
     fn super_chains(&self) -> Vec<(usize, usize)> {
-        let starts = self
-            .places("super::")
-            .filter(|at| !self.code[..*at].ends_with("super::"));
-        let chain = |at: usize| {
-            let mut chain = 1;
-            while self.code[at + chain * 7..].starts_with("super::") {
-                chain += 1;
+        let mut chains = Vec::new();
+        for at in self.places("super::") {
+            if self.code[..at].ends_with("super::") {
+                continue;
             }
-            (at, chain)
-        };
-        starts.map(chain).collect()
+            let mut length = 1;
+            while self.code[at + length * "super::".len()..].starts_with("super::") {
+                length += 1;
+            }
+            chains.push((at, length));
+        }
+        chains
     }
 
     /// Every type that the file declares, with its line: structs, enums and traits anywhere, aliases outside of blocks.
@@ -263,21 +272,23 @@ impl Source {
 
     /// The lines that contain `word`, except as a part of a longer identifier.
     pub(crate) fn words(&self, word: &str) -> Vec<usize> {
-        let ends = |at: &usize| {
-            !self.code[at + word.len()..].starts_with(is_identifier)
-                || !word.ends_with(is_identifier)
-        };
-        let places = self.places(word).filter(ends);
-        places.map(|at| self.line(at)).collect()
+        let mut lines = Vec::new();
+        for at in self.places(word) {
+            let goes_on = word.ends_with(is_identifier)
+                && self.code[at + word.len()..].starts_with(is_identifier);
+            if !goes_on {
+                lines.push(self.line(at));
+            }
+        }
+        lines
     }
 
     /// The positions of `text` in the code that do not follow a character of an identifier.
     fn places<'a>(&'a self, text: &'a str) -> impl Iterator<Item = usize> + 'a {
-        let begins = |at: &usize| {
-            !self.code[..*at].ends_with(is_identifier) || !text.starts_with(is_identifier)
-        };
         let places = self.code.match_indices(text).map(|(at, _)| at);
-        places.filter(begins)
+        places.filter(|at| {
+            !self.code[..*at].ends_with(is_identifier) || !text.starts_with(is_identifier)
+        })
     }
 
     fn line(&self, at: usize) -> usize {

@@ -17,9 +17,10 @@ fn the_walks_name_files_that_exist() {
     let mut faults = Vec::new();
     for (title, _) in WALKS {
         for name in files_of_walk(title) {
-            let suffixes = [format!("/{name}.rs"), format!("/{name}/mod.rs")];
-            let is_file = |path: &str| suffixes.iter().any(|suffix| path.ends_with(suffix));
-            if !sources().iter().any(|source| is_file(&source.path)) {
+            let file = format!("/{name}.rs");
+            let folder = format!("/{name}/mod.rs");
+            let mut paths = sources().iter().map(|source| &source.path);
+            if !paths.any(|path| path.ends_with(&file) || path.ends_with(&folder)) {
                 faults.push(format!("src/lib.rs: {title}: no file is called {name}"));
             }
         }
@@ -55,10 +56,14 @@ fn files_of_walk(title: &str) -> BTreeSet<String> {
     let quoted = walk.split('`').skip(1).step_by(2);
     let mut files = BTreeSet::new();
     for name in quoted {
-        let is_path = |character: char| character.is_ascii_lowercase() || "_:".contains(character);
-        if name.chars().all(is_path) {
+        if name.chars().all(is_of_path) {
             files.extend(name.rsplit("::").next().map(str::to_owned));
         }
     }
     files
+}
+
+/// Tells whether paths of modules have this character.
+fn is_of_path(character: char) -> bool {
+    character.is_ascii_lowercase() || "_:".contains(character)
 }

@@ -29,15 +29,8 @@ const EXTENSIONS: &[&str] = &["md", "sh", "py", "yml", "yaml", "service", "socke
 #[test]
 fn no_private_words() {
     let mut faults = Vec::new();
-    let mut check = |path: &str, prose: &str| {
-        for (number, line) in (1..).zip(prose.lines()) {
-            for (word, instead) in found(line) {
-                faults.push(format!("{path}:{number}: `{word}`: write {instead}"));
-            }
-        }
-    };
     for source in sources() {
-        check(&source.path, &source.prose());
+        push_faults(&source.path, &source.prose(), &mut faults);
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = SEARCHED.map(|name| files_below(&root.join(name))).concat();
@@ -48,14 +41,21 @@ fn no_private_words() {
     });
     for file in files {
         let path = file.strip_prefix(root).expect("a path below the root");
-        check(&path.to_string_lossy(), &read(&file));
+        push_faults(&path.to_string_lossy(), &read(&file), &mut faults);
     }
     super::report(faults);
 }
 
+fn push_faults(path: &str, prose: &str, faults: &mut Vec<String>) {
+    for (number, line) in (1..).zip(prose.lines()) {
+        for (word, instead) in found(line) {
+            faults.push(format!("{path}:{number}: `{word}`: write {instead}"));
+        }
+    }
+}
+
 #[test]
 fn words_are_found_in_names_and_prose() {
-    let words = |line| -> Vec<&str> { found(line).map(|(word, _)| word).collect() };
     for (line, expected) in [
         (
             "// Whoever asks, and his twin.",
@@ -65,22 +65,27 @@ fn words_are_found_in_names_and_prose() {
         ("the, this, whisper, twine, history", &[]),
         ("\"/api/reviews/nobody\"", &[]),
     ] {
-        assert_eq!(words(line), expected);
+        let words: Vec<&str> = found(line).map(|(word, _)| word).collect();
+        assert_eq!(words, expected);
     }
 }
 
 /// Finds the unwanted words of a line, with their replacements.
 fn found(line: &str) -> impl Iterator<Item = (&str, &'static str)> {
     // A path, such as /api/reviews/nobody, is an example and no prose.
-    let is_prose = |part: &&str| !part.contains('/') || part.starts_with("//");
-    let parts = line.split(' ').filter(is_prose);
-    let words = parts.flat_map(|part| part.split(|letter: char| !letter.is_ascii_alphabetic()));
-    words.filter_map(|word| Some((word, *INSTEAD.get(&*word.to_lowercase())?)))
+    line.split(' ')
+        .filter(|part| !part.contains('/') || part.starts_with("//"))
+        .flat_map(|part| part.split(|character: char| !character.is_ascii_alphabetic()))
+        .filter_map(|word| Some((word, *INSTEAD.get(&*word.to_lowercase())?)))
 }
 
+/// What is written instead of each word.
 static INSTEAD: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
-    let rows = WORDS.lines().filter_map(|row| row.split_once(": "));
-    let words =
-        rows.flat_map(|(words, instead)| words.split(", ").map(move |word| (word, instead)));
-    words.collect()
+    let mut instead_of = HashMap::new();
+    for (words, instead) in WORDS.lines().filter_map(|row| row.split_once(": ")) {
+        for word in words.split(", ") {
+            instead_of.insert(word, instead);
+        }
+    }
+    instead_of
 });

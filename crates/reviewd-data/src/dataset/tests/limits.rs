@@ -4,14 +4,16 @@ use super::*;
 
 #[test]
 fn limits_of_a_review_hold_on_both_sides() {
-    let x = |count: usize| "x".repeat(count);
-    let url = |count: usize| format!(r#""source_url":"https://a.example/{}""#, x(count - 18));
     for (part, inner, outer) in [
         (":5", ":1", ":0"),
         (":5", ":5.0", ":5.1"),
         ("Bo", &x(1_024), &x(1_025)),
         ("Good", &x(65_536), &x(65_537)),
-        (r#""source_url":null"#, &url(2_048), &url(2_049)),
+        (
+            r#""source_url":null"#,
+            &source_url(2_048),
+            &source_url(2_049),
+        ),
     ] {
         accepts(part, inner);
         let problems = review_problems(part, outer);
@@ -25,8 +27,17 @@ fn limits_of_a_review_hold_on_both_sides() {
     }
 }
 
+fn x(count: usize) -> String {
+    "x".repeat(count)
+}
+
+/// Returns the key with a URL of this many bytes.
+fn source_url(bytes: usize) -> String {
+    format!(r#""source_url":"https://a.example/{}""#, x(bytes - 18))
+}
+
 #[test]
-fn a_hundred_problems_are_kept_and_all_are_counted() {
+fn a_hundred_problems_are_listed_and_all_are_counted() {
     for (count, end) in [(100, "an object"), (101, "\nand 1 more (101 in all)")] {
         let mut bad = files(reviews_file(&vec!["1"; count as usize].join(",")));
         bad.editorial = None;
@@ -38,36 +49,41 @@ fn a_hundred_problems_are_kept_and_all_are_counted() {
 
 #[test]
 fn lists_have_at_most_10000_entries_and_media_32() {
-    let media = |count: usize| {
-        let each = r#"{"url":"https://a.example/a","alt":"","type":"video/mp4"}"#;
-        let media = vec![each; count].join(",");
-        let language = "abcdefgh-abcdefgh-abcdefgh-12345678";
-        format!(r#"["wills"],"language":"{language}","media":[{media}]"#)
-    };
     accepts(r#"["wills"]"#, &media(32));
-    let expected = ".media: has 33 entries, more than 32";
-    assert_eq!(review_problems(r#"["wills"]"#, &media(33)), expected);
-    let with = |count: usize| {
-        let mentions = vec!["\"Ann Lee\""; count].join(",");
-        let review = REVIEW.replace("\"Ann Lee\"", &mentions);
-        outcome(files(reviews_file(&review)))
-    };
-    assert!(with(10_000).is_ok());
+    assert_eq!(
+        review_problems(r#"["wills"]"#, &media(33)),
+        ".media: has 33 entries, more than 32"
+    );
+    assert!(outcome_of_mentions(10_000).is_ok());
     let expected =
         "reviews.json: reviews[0].mentioned_technicians: has 10001 entries, more than 10000";
-    assert_eq!(with(10_001).map(|_| ()), Err(expected.to_owned()));
+    let refused = outcome_of_mentions(10_001).map(|_| ());
+    assert_eq!(refused, Err(expected.to_owned()));
+}
+
+/// Returns the services of a review, and the keys after them, of which `media` has this many entries.
+fn media(count: usize) -> String {
+    let entry = r#"{"url":"https://a.example/a","alt":"","type":"video/mp4"}"#;
+    let entries = vec![entry; count].join(",");
+    let language = "abcdefgh-abcdefgh-abcdefgh-12345678";
+    format!(r#"["wills"],"language":"{language}","media":[{entries}]"#)
+}
+
+/// Decodes a review that mentions this many people.
+fn outcome_of_mentions(count: usize) -> Result<Decoded, String> {
+    let mentions = vec!["\"Ann Lee\""; count].join(",");
+    let review = REVIEW.replace("\"Ann Lee\"", &mentions);
+    outcome(files(reviews_file(&review)))
 }
 
 #[test]
 fn the_size_of_a_file_is_bounded() {
-    let size = |bytes_max| {
+    for (bytes_max, expected) in [(2, ""), (1, "f: is larger than 1 bytes")] {
         let mut problems = Problems::default();
         let file = FileSpec::new("f", bytes_max);
         json::read(file, &Some(b"{}"), &mut problems, |_| ());
-        problems.to_string()
-    };
-    assert_eq!(size(2), "");
-    assert_eq!(size(1), "f: is larger than 1 bytes");
+        assert_eq!(problems.to_string(), expected);
+    }
 }
 
 #[test]
@@ -75,13 +91,6 @@ fn the_date_of_a_dataset_is_the_later_of_updated_at_and_the_modification_time() 
     let dated = reviews_file(REVIEW);
     let without = dated.replace(r#""updated_at":"2026-11-18T00:00:00Z","#, "");
     assert_ne!(dated, without);
-    let date_of = |text: &str, modified: Option<i64>| {
-        let files = Files {
-            modified: modified.map(Timestamp::from_unix),
-            ..files(text)
-        };
-        outcome(files).map(|decoded| decoded.dataset.updated_at.unix())
-    };
     let updated_at = NOW - 11 * 3_600 - 6 * 60 - 40;
     for (text, modified, expected) in [
         (&dated, None, updated_at),
@@ -93,7 +102,12 @@ fn the_date_of_a_dataset_is_the_later_of_updated_at_and_the_modification_time() 
         (&without, Some(5), 5),
         (&without, None, 0),
     ] {
-        assert_eq!(date_of(text, modified), Ok(expected), "{modified:?}");
+        let files = Files {
+            modified: modified.map(Timestamp::from_unix),
+            ..files(text.as_str())
+        };
+        let date = outcome(files).map(|decoded| decoded.dataset.updated_at.unix());
+        assert_eq!(date, Ok(expected), "{modified:?}");
     }
 }
 
