@@ -73,7 +73,9 @@ impl Tallies {
             if review.has_photos() {
                 with_photos += 1;
             }
-            with_reply += u64::from(review.owner_reply.is_some());
+            if review.owner_reply.is_some() {
+                with_reply += 1;
+            }
         }
         Tallies {
             sources: sources.finish(),

@@ -66,7 +66,7 @@ fn goes_on(text: &str, mark: usize, end: usize) -> bool {
     if !text[mark..].starts_with('.') {
         return false;
     }
-    let mut words = text[..mark].rsplit(|letter: char| !letter.is_alphabetic());
+    let mut words = text[..mark].rsplit(|character: char| !character.is_alphabetic());
     let word = words.next().unwrap_or_default();
     let is_initial =
         word.chars().count() == 1 && word.starts_with(char::is_uppercase) && word != "I";

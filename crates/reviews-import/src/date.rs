@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use thiserror::Error;
 
-use super::relative::Approximate;
+use super::relative::ApproximateDate;
 use reviewd_data::model::DatePrecision;
 use reviewd_wire::date::{Date, Timestamp, parse_timestamp};
 
@@ -311,7 +311,7 @@ fn has_month(text: &str) -> bool {
 }
 
 /// Parses a month or a year without a day: `March 2024`, `2024-03`, `03/2024`, `2024`. The date is its first day.
-pub(super) fn month_or_year(text: &str) -> Option<Approximate> {
+pub(super) fn month_or_year(text: &str) -> Option<ApproximateDate> {
     let text = text.trim();
     let parts: Vec<&str> = text
         .split(['-', '/', '.', ' ', ','])
@@ -328,7 +328,7 @@ pub(super) fn month_or_year(text: &str) -> Option<Approximate> {
     if !(YEAR_MIN..2_100).contains(&date.year()) {
         return None;
     }
-    Some(Approximate {
+    Some(ApproximateDate {
         date,
         precision: Some(precision),
     })

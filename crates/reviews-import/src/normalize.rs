@@ -10,7 +10,7 @@ use super::formats::{ANONYMOUS, CHANNELS};
 use super::media::media;
 use super::rating::{RatingError, Scale, Stars};
 use super::record::{Field, Record};
-use super::relative::Approximate;
+use super::relative::ApproximateDate;
 use super::review::ReviewObject;
 use super::source::ImportSource;
 use super::text::{is_listed, normal};
@@ -126,7 +126,7 @@ pub(super) fn normalize(
     };
     let account = account(record, &values.platform, source)?;
     let is_hidden = record.is_hidden || is_invented(record);
-    let Approximate { date, precision } = values.date;
+    let ApproximateDate { date, precision } = values.date;
     let says = values.says(&id, is_hidden, record, source);
     if !record.extra.is_empty() {
         check_extra(&says)?;
@@ -148,7 +148,7 @@ struct Values {
     author: String,
     platform: String,
     stars: Stars,
-    date: Approximate,
+    date: ApproximateDate,
     /// The text of the review; `None` if the source has no column for it.
     words: Option<String>,
     /// The owner's reply, or null; `None` if the source has no column for it.
@@ -494,13 +494,13 @@ fn stated_language(record: &Record) -> Option<Option<String>> {
 
 /// Returns the date of the review: a day, a time relative to the collection, a month, or a year; without any date the day
 /// of the collection, if the operator asked for it.
-fn dated(record: &Record, source: &ImportSource<'_>) -> Result<Approximate, RecordError> {
+fn dated(record: &Record, source: &ImportSource<'_>) -> Result<ApproximateDate, RecordError> {
     let collected = collected(record, source);
     let Some(text) = record.filled(Field::Date) else {
         if !source.options.is_undated {
             return Err(RecordError::MissingDate);
         }
-        return Ok(Approximate {
+        return Ok(ApproximateDate {
             date: collected.unwrap_or(source.options.today),
             precision: Some(DatePrecision::Unknown),
         });
@@ -515,7 +515,7 @@ fn dated(record: &Record, source: &ImportSource<'_>) -> Result<Approximate, Reco
     };
     let dated = match approximate {
         Some(dated) => dated,
-        None => Approximate {
+        None => ApproximateDate {
             date: parse_date(text, Field::Date, source)?,
             precision: None,
         },

@@ -66,7 +66,7 @@ enum TimeUnit {
 
 /// A day that may stand for its month or year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Approximate {
+pub(super) struct ApproximateDate {
     pub(super) date: Date,
     pub(super) precision: Option<DatePrecision>,
 }
@@ -77,7 +77,7 @@ pub(super) fn is_relative(text: &str) -> bool {
 }
 
 /// Parses a text relative to the day of collection; `None` if it is of another form, or before the year 1.
-pub(super) fn parse(text: &str, collected: Date) -> Option<Approximate> {
+pub(super) fn parse(text: &str, collected: Date) -> Option<ApproximateDate> {
     let lower = text.trim().to_lowercase().replace("il y a", "il_y_a");
     if is_word(TODAY, &lower) || lower == "just now" {
         return before(collected, TimeUnit::Day, 0);
@@ -158,7 +158,7 @@ fn date_of(date: civil::Date) -> Option<Date> {
     Date::new(year, month, day).ok()
 }
 
-fn before(collected: Date, unit: TimeUnit, count: i64) -> Option<Approximate> {
+fn before(collected: Date, unit: TimeUnit, count: i64) -> Option<ApproximateDate> {
     let collected = civil_date(collected)?;
     let span = match unit {
         TimeUnit::Hour => Span::new(),
@@ -173,7 +173,7 @@ fn before(collected: Date, unit: TimeUnit, count: i64) -> Option<Approximate> {
         TimeUnit::Week | TimeUnit::Month => Some(DatePrecision::Month),
         TimeUnit::Year => Some(DatePrecision::Year),
     };
-    Some(Approximate { date, precision })
+    Some(ApproximateDate { date, precision })
 }
 
 fn is_word(list: &str, word: &str) -> bool {

@@ -7,6 +7,7 @@
 //!
 //! Case, accents and white space are ignored. A name in a script without spaces has no parts.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use substring_index::fold::fold_into;
@@ -454,11 +455,11 @@ impl Names {
         if spellings.iter().any(|other| other.entry != first.entry) {
             let mut entries: Vec<u32> = spellings.iter().map(|spelling| spelling.entry).collect();
             entries.dedup();
-            let sole = sole(&entries, |entry| self.bears_one_of(entry, titles));
-            let of_sole = spellings
+            let bearer = sole(&entries, |entry| self.bears_one_of(entry, titles));
+            let of_bearer = spellings
                 .iter()
-                .find(|spelling| Some(spelling.entry) == sole);
-            let Some(spelling) = of_sole else {
+                .find(|spelling| Some(spelling.entry) == bearer);
+            let Some(spelling) = of_bearer else {
                 return Meaning::Several(entries);
             };
             meant = spelling;
@@ -493,7 +494,7 @@ impl Names {
         match found[..] {
             [] => Meaning::Unknown,
             [one] => Meaning::One(one),
-            _ => Meaning::Several(found.iter().map(|found| found.entry).collect()),
+            _ => Meaning::Several(found.iter().map(|one| one.entry).collect()),
         }
     }
 
@@ -507,8 +508,17 @@ impl Names {
 #[derive(Debug)]
 pub struct NamesBuilder {
     names: Names,
-    /// The entries by names, aliases and names without titles, as a mention writes them; `None` if several have it.
-    by_mention: HashMap<String, (SpellingKind, Option<u32>)>,
+    /// By names, aliases and names without titles, as a mention writes them.
+    by_mention: HashMap<String, MentionOwner>,
+}
+
+/// The entry that a mention stands for.
+#[derive(Debug)]
+struct MentionOwner {
+    /// The first kind of spelling that the mention is.
+    kind: SpellingKind,
+    /// `None` if several entries have the mention as a spelling of that kind.
+    entry: Option<u32>,
 }
 
 impl NamesBuilder {
@@ -602,21 +612,35 @@ impl NamesBuilder {
         if kind > SpellingKind::Untitled {
             return;
         }
-        let (first_kind, owner) = self.by_mention.entry(folded).or_insert((kind, Some(entry)));
-        if kind < *first_kind {
-            (*first_kind, *owner) = (kind, Some(entry));
-        } else if kind == *first_kind && kind != SpellingKind::Name && *owner != Some(entry) {
-            *owner = None;
+        let new_owner = MentionOwner {
+            kind,
+            entry: Some(entry),
+        };
+        match self.by_mention.entry(folded) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(new_owner);
+            }
+            Entry::Occupied(mut occupied) => {
+                let owner = occupied.get_mut();
+                if kind < owner.kind {
+                    *owner = new_owner;
+                } else if kind == owner.kind
+                    && kind != SpellingKind::Name
+                    && owner.entry != Some(entry)
+                {
+                    owner.entry = None;
+                }
+            }
         }
     }
 
     /// Returns the entry that a mention in a review stands for, as [`Names::entry_of_mention`] will; adds one if there is
     /// none.
     pub fn entry_of_mention(&mut self, mention: &str) -> u32 {
-        let found = self.by_mention.get(&comparable(mention));
-        match found {
-            Some((_, Some(entry))) => *entry,
-            _ => self.add_entry(mention),
+        let owner = self.by_mention.get(&comparable(mention));
+        match owner.and_then(|owner| owner.entry) {
+            Some(entry) => entry,
+            None => self.add_entry(mention),
         }
     }
 
@@ -752,12 +776,13 @@ pub(super) fn titles_before(text: &str, end: usize) -> &str {
             start = before.len() - word.len();
             continue;
         }
-        // The last of "dr.med.".
+        // The last of "dr.med."; the stop after it belongs to the titles.
         let last = title.rsplit('.').next().unwrap_or_default();
         if !is_title(last) || last.len() == title.len() {
             break;
         }
-        start = before.len() - (word.len() - title.len()) - last.len();
+        let stops = word.len() - title.len();
+        start = before.len() - stops - last.len();
     }
     &text[start..end]
 }

@@ -87,7 +87,8 @@ impl Problems {
                 // A raw value is a slice of the text.
                 let offset = value.as_ptr().addr() - text.as_ptr().addr();
                 let (line, column) = line_and_column(bytes, offset);
-                (problem.line, problem.column) = (Some(line), Some(column));
+                problem.line = Some(line);
+                problem.column = Some(column);
             }
         }
     }
@@ -102,7 +103,7 @@ impl Problems {
 /// Members of an object or an array, by key or number.
 type MembersByKey<'t> = BTreeMap<String, &'t str>;
 
-/// Returns the text of the innermost value on `path` such as `reviews[12].rating`; `known` caches the members of
+/// Returns the text of the innermost value on `path` such as `reviews[12].rating`; `cache` has the members of
 /// objects and arrays by the address of their text. A quoted key is never found, so the result is the object around
 /// it.
 fn find<'t>(
@@ -123,12 +124,19 @@ fn find<'t>(
     found
 }
 
+/// Returns the members of an object by key, or the entries of an array by number; nothing for another value.
 fn members_of(text: &str) -> MembersByKey<'_> {
-    let object = serde_json::from_str::<BTreeMap<String, &RawValue>>(text).unwrap_or_default();
-    let list = serde_json::from_str::<Vec<&RawValue>>(text).unwrap_or_default();
-    let entries = (0..).map(|at: usize| at.to_string()).zip(list);
-    let members = object.into_iter().chain(entries);
-    members.map(|(key, value)| (key, value.get())).collect()
+    let mut members = MembersByKey::new();
+    if let Ok(object) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) {
+        for (key, value) in object {
+            members.insert(key, value.get());
+        }
+    } else if let Ok(array) = serde_json::from_str::<Vec<&RawValue>>(text) {
+        for (number, value) in array.into_iter().enumerate() {
+            members.insert(number.to_string(), value.get());
+        }
+    }
+    members
 }
 
 impl fmt::Display for Problem {
