@@ -15,13 +15,15 @@ use std::borrow::Cow;
 use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, Query, Sort, Term, Words};
 use crate::search::index::Index;
+use crate::search::question::question_word;
 use crate::search::run::{Page, Scratch, each_match, run};
 use crate::search::scores::{FACTOR_MAX, LENGTH_AVERAGE, Scores, WEIGHT_MAX};
+use crate::search::stem::{algorithm_of, stem};
 use crate::search::vocabulary::{
     SubjectNumber, is_function_word, languages_of_function_word, phrases_of, subject_of_phrase,
     subjects_of,
 };
-use crate::search::word_index::{stem_of, words_of};
+use crate::search::word_index::words_of;
 use crate::search::work::ROW;
 
 /// Characters from which a word also stands for longer words that begin with it.
@@ -35,32 +37,6 @@ const POSITIVE_BYTES_MIN: usize = 3;
 
 /// Languages that write compounds as one word.
 const COMPOUND_LANGUAGES: [&str; 9] = ["de", "nl", "da", "sv", "nb", "nn", "no", "fi", "hu"];
-
-/// Folded words that ask for reviews rather than describe what they say.
-const ASKING: &str = " review reviews reviewer reviewers customer customers client clients people mention mentions \
-mentioned opinion opinions experience experiences complaint complaints complain complains complained complaining \
-bewertung bewertungen rezension rezensionen kunde kunden patienten meinung meinungen erfahrung erfahrungen beschwerde \
-beschwerden beschwert beschweren resena resenas opinion opiniones cliente clientes experiencia experiencias queja quejas \
-quejan avis clients plainte plaintes ";
-
-/// Folded words that negate; they only help the order.
-const NEGATIONS: &str = " never nobody nothing none not no without nie niemals niemand nichts nicht kein keine ohne nunca nadie \
-nada sin jamais personne rien sans ";
-
-/// Folded words that judge without saying what; they count half, and ask for few stars.
-const BAD: &str = " bad badly worst worse terrible awful horrible poor poorly problem problems issue issues negative \
-schlecht schlechte schlechter schlimm problema problemas malo mala mal peor probleme problemes mauvais mauvaise \
-pire ";
-
-/// Folded words that judge without saying what; they count half, and ask for many stars.
-const GOOD: &str = " best great good well nice excellent recommend recommended praise favorite favourite happy positive beste \
-bester besten gut gute guter super empfehlen empfehlung lob mejor bueno buena bien excelente recomendar recomiendan \
-meilleur meilleure bon bonne bien recommander ";
-
-/// Other folded words that ask for few stars.
-const COMPLAINING: &str = " complaint complaints complain complains complained complaining never nobody refuse refused refuses \
-wrong rude rudest unfriendly dishonest scam disappointed disappointing unhappy beschwerde beschwerden beschweren beschwert nie \
-niemals niemand unfreundlich falsch falsche falscher queja quejas nunca nadie plainte plaintes jamais ";
 
 /// A word that ranks, or two that do so together.
 struct RankingWord<'b> {
@@ -223,15 +199,14 @@ pub(super) fn telling_terms(terms: Vec<Term<'_>>) -> Vec<Term<'_>> {
 /// Tells whether `term` says what the reviews should be about: a phrase always does. A word does not if it is a function word
 /// of the language with this bit, or only asks for reviews.
 fn is_telling(term: &Term<'_>, language: u32) -> bool {
-    term.is_quoted || !(is_function_word(term.text, language) || has_word(ASKING, term.text))
+    term.is_quoted || !(is_function_word(term.text, language) || question_word(term.text).asks)
 }
 
 fn push_once<'b>(ranking: &mut Vec<RankingWord<'b>>, text: Cow<'b, str>, kind: RankingKind) {
     if ranking.iter().any(|known| known.text == text) {
         return;
     }
-    let is_judging = has_word(BAD, &text) || has_word(GOOD, &text);
-    let weight = if is_judging {
+    let weight = if question_word(&text).judges {
         WEIGHT_MAX / 2
     } else {
         WEIGHT_MAX
@@ -240,7 +215,7 @@ fn push_once<'b>(ranking: &mut Vec<RankingWord<'b>>, text: Cow<'b, str>, kind: R
 }
 
 fn is_negation(term: &Term<'_>) -> bool {
-    is_ranking(term) && has_word(NEGATIONS, term.text)
+    is_ranking(term) && question_word(term.text).negates
 }
 
 /// Returns the stars that `words` prefer: none if they both complain and praise.
@@ -248,8 +223,9 @@ fn preference_of(words: Words<'_>) -> Preference {
     let mut is_complaint = false;
     let mut is_praise = false;
     for term in words.terms().filter(is_ranking) {
-        is_complaint |= has_word(BAD, term.text) || has_word(COMPLAINING, term.text);
-        is_praise |= has_word(GOOD, term.text);
+        let word = question_word(term.text);
+        is_complaint |= word.complains;
+        is_praise |= word.praises;
     }
     match (is_complaint, is_praise) {
         (true, false) => Preference::Few,
@@ -284,10 +260,6 @@ fn language_of(terms: &[Term<'_>]) -> u32 {
         }
     }
     1 << language
-}
-
-fn has_word(list: &str, word: &str) -> bool {
-    list.split(' ').any(|known| known == word)
 }
 
 /// Returns the form of an English superlative that reviews have, such as "rude" for "rudest", which has a stem of its own;
@@ -394,7 +366,7 @@ fn list_word(index: &Index, word: &RankingWord<'_>, scores: &mut Scores, scratch
         if index.languages.rows_of_whole(language).is_none() {
             continue;
         }
-        let stem = stem_of(language, &word.text);
+        let stem = stem(algorithm_of(language), &word.text);
         if stem.len() >= COMPOUND_BYTES_MIN {
             let filter = Filter {
                 text: Some(&stem),
@@ -415,19 +387,4 @@ fn score_negation(index: &Index, text: &str, scores: &mut Scores, scratch: &mut 
     index.words.each_row(text, list);
     scratch.work().spend(scores.listed() * ROW * 2);
     scores.end_list_of_bonus(WEIGHT_MAX, |row| index.words.length(row));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::search::fold::fold;
-
-    #[test]
-    fn each_word_of_a_list_is_folded_like_those_of_a_search() {
-        for list in [ASKING, NEGATIONS, BAD, GOOD, COMPLAINING] {
-            for word in list.split_whitespace() {
-                assert_eq!(fold(word), word);
-            }
-        }
-    }
 }

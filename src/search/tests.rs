@@ -467,3 +467,19 @@ fn function_words_are_known_by_their_folded_form() {
         assert_eq!(ranked(&index, &query).0, [found], "{words}");
     }
 }
+
+#[test]
+fn a_word_is_no_form_of_one_that_only_begins_alike() {
+    let mut reviews = reviews([
+        "Even my sister",
+        "Open in the evenings",
+        "Always busy",
+        "My business",
+    ]);
+    for review in &mut reviews {
+        review.language = Some("en".to_owned());
+    }
+    let index = Index::build(&reviews, &Taxonomy::default(), &options(1));
+    assert_eq!(ranked(&index, "words=evening").0, [1]);
+    assert_eq!(ranked(&index, "words=business").0, [3]);
+}

@@ -5,12 +5,13 @@
 //!
 //! Function words, such as "would", tell nothing; those of some languages are known too.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
-use rust_stemmers::{Algorithm, Stemmer};
+use rust_stemmers::Algorithm;
 
 use crate::search::fold::fold;
+use crate::search::stem::stem;
 use crate::wire::text;
 
 /// The languages of a line, in its order.
@@ -28,16 +29,10 @@ pub(super) type SubjectNumber = u16;
 struct Vocabulary {
     subjects: usize,
     by_stem: [HashMap<String, Vec<SubjectNumber>>; LANGUAGES.len()],
-    phrases: Vec<SubjectPhrase>,
+    /// Two words that are of a subject together: folded, with a space between them.
+    phrases: BTreeMap<String, SubjectNumber>,
     /// By their folded forms.
     function_words: HashMap<String, FunctionWord>,
-}
-
-/// Two words that are of a subject together.
-struct SubjectPhrase {
-    /// Folded, with a space between the words.
-    text: String,
-    subject: SubjectNumber,
 }
 
 /// What is known of a function word.
@@ -53,7 +48,7 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
     let mut vocabulary = Vocabulary {
         subjects: 0,
         by_stem: Default::default(),
-        phrases: Vec::new(),
+        phrases: BTreeMap::new(),
         function_words: HashMap::new(),
     };
     let lines = include_str!("vocabulary.txt").lines();
@@ -72,14 +67,13 @@ impl Vocabulary {
         self.subjects += 1;
         let languages = LANGUAGES.into_iter().zip(&mut self.by_stem);
         for ((language, by_stem), words) in languages.zip(words.split('|')) {
-            let stemmer = Stemmer::create(language);
             for word in words.split_whitespace() {
                 if word.contains('_') {
                     let text = fold(word).replace('_', " ");
-                    self.phrases.push(SubjectPhrase { text, subject });
+                    self.phrases.insert(text, subject);
                     continue;
                 }
-                let stem = stemmer.stem(&fold(word)).into_owned();
+                let stem = stem(Some(language), &fold(word)).into_owned();
                 let subjects = by_stem.entry(stem).or_default();
                 if !subjects.contains(&subject) {
                     subjects.push(subject);
@@ -108,7 +102,7 @@ impl Vocabulary {
     fn subjects_of(&self, word: &str) -> Vec<SubjectNumber> {
         let mut all = Vec::new();
         for (language, by_stem) in LANGUAGES.into_iter().zip(&self.by_stem) {
-            let stem = Stemmer::create(language).stem(word);
+            let stem = stem(Some(language), word);
             for subject in by_stem.get(&*stem).into_iter().flatten() {
                 if !all.contains(subject) {
                     all.push(*subject);
@@ -145,16 +139,15 @@ pub(super) fn subjects_of_stem(language: Algorithm, stem: &str) -> &'static [Sub
 
 /// Returns the subject of two folded words side by side, if they have one together.
 pub(super) fn subject_of_phrase(first: &str, second: &str) -> Option<SubjectNumber> {
-    let is_it = |phrase: &&SubjectPhrase| phrase.text.split_once(' ') == Some((first, second));
-    let known = VOCABULARY.phrases.iter().find(is_it);
-    known.map(|phrase| phrase.subject)
+    let phrase = format!("{first} {second}");
+    VOCABULARY.phrases.get(&phrase).copied()
 }
 
 /// Returns the phrases of a subject: folded, with a space between the words.
 pub(super) fn phrases_of(subject: SubjectNumber) -> impl Iterator<Item = &'static str> {
     let phrases = VOCABULARY.phrases.iter();
-    let phrases = phrases.filter(move |phrase| phrase.subject == subject);
-    phrases.map(|phrase| &*phrase.text)
+    let phrases = phrases.filter(move |(_, known)| **known == subject);
+    phrases.map(|(phrase, _)| phrase.as_str())
 }
 
 /// Returns the subjects of a folded word of any language, each once.

@@ -9,35 +9,11 @@ use crate::model::Review;
 use crate::search::arena::Arena;
 use crate::search::filter::{WORD_BYTES_MAX, is_of_word};
 use crate::search::scores::{LENGTH_AVERAGE, LENGTH_MAX};
+use crate::search::stem::{algorithm_of, stem};
 use crate::search::vocabulary::{SubjectNumber, subjects_len, subjects_of_stem};
-use rust_stemmers::{Algorithm, Stemmer};
-use std::borrow::Cow;
+use rust_stemmers::Algorithm;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-
-/// The languages with a stemmer, by their primary subtags (BCP 47).
-const STEMMERS: [(&str, Algorithm); 20] = [
-    ("ar", Algorithm::Arabic),
-    ("da", Algorithm::Danish),
-    ("de", Algorithm::German),
-    ("el", Algorithm::Greek),
-    ("en", Algorithm::English),
-    ("es", Algorithm::Spanish),
-    ("fi", Algorithm::Finnish),
-    ("fr", Algorithm::French),
-    ("hu", Algorithm::Hungarian),
-    ("it", Algorithm::Italian),
-    ("nb", Algorithm::Norwegian),
-    ("nl", Algorithm::Dutch),
-    ("nn", Algorithm::Norwegian),
-    ("no", Algorithm::Norwegian),
-    ("pt", Algorithm::Portuguese),
-    ("ro", Algorithm::Romanian),
-    ("ru", Algorithm::Russian),
-    ("sv", Algorithm::Swedish),
-    ("ta", Algorithm::Tamil),
-    ("tr", Algorithm::Turkish),
-];
 
 /// To this character the others of its kind are folded.
 const APOSTROPHE: char = '\'';
@@ -186,10 +162,7 @@ impl WordIndex {
 impl LanguageWords {
     /// Returns the range of the postings of the stem of `word`.
     fn postings_of(&self, word: &str) -> Option<Range<usize>> {
-        let stem = match self.algorithm {
-            Some(algorithm) => Stemmer::create(algorithm).stem(word),
-            None => word.into(),
-        };
+        let stem = stem(self.algorithm, word);
         let mut low = 0;
         let mut high = self.stem_ends.len();
         while low < high {
@@ -216,21 +189,6 @@ impl LanguageWords {
     }
 }
 
-/// Returns the stem of `word` in the language with this primary subtag; the word itself if there is no stemmer.
-pub(super) fn stem_of<'w>(language: &str, word: &'w str) -> Cow<'w, str> {
-    match algorithm_of(language) {
-        Some(algorithm) => Stemmer::create(algorithm).stem(word),
-        None => word.into(),
-    }
-}
-
-fn algorithm_of(language: &str) -> Option<Algorithm> {
-    let mut stemmers = STEMMERS.iter();
-    let (_, algorithm) = stemmers.find(|(tag, _)| tag.eq_ignore_ascii_case(language))?;
-    Some(*algorithm)
-}
-
-/// Returns the primary subtag of a review's language; `None` if the language is not known.
 fn language_of(review: &Review) -> Option<&str> {
     review.language.as_deref()?.split('-').next()
 }
@@ -260,7 +218,6 @@ fn relative_lengths(counts: &[u32]) -> Vec<u8> {
 /// The stems of one language while reviews are read.
 struct LanguageBuilder<'t> {
     algorithm: Option<Algorithm>,
-    stemmer: Option<Stemmer>,
     /// The number of the stem of each word.
     words: HashMap<&'t str, u32>,
     stems: HashMap<String, u32>,
@@ -274,7 +231,6 @@ impl<'t> LanguageBuilder<'t> {
     fn new(algorithm: Option<Algorithm>) -> LanguageBuilder<'t> {
         LanguageBuilder {
             algorithm,
-            stemmer: algorithm.map(Stemmer::create),
             words: HashMap::new(),
             stems: HashMap::new(),
             lists: Vec::new(),
@@ -287,10 +243,7 @@ impl<'t> LanguageBuilder<'t> {
         if let Some(number) = self.words.get(word) {
             return *number;
         }
-        let stem = match &self.stemmer {
-            Some(stemmer) => stemmer.stem(word).into_owned(),
-            None => word.to_owned(),
-        };
+        let stem = stem(self.algorithm, word).into_owned();
         let seen = self.stems.get(&stem).copied();
         let number = seen.unwrap_or(self.lists.len() as u32);
         if seen.is_none() {

@@ -540,7 +540,7 @@ const PIECES: &str = "a|b|ab|aa|e|E\u{301}|é|\u{301}|ß|ẞ|ss|İ|ı|i|I|Σ|ς|
     abaababaabaababaababaabaababaabaab|*a b|🏽a b|'a b|b a |\
     `|´|\u{ad}|a\u{200b}\u{301}|ａｂ|！|❤\u{fe0f}|و\u{64e}|άλφα|α|Ё|е\u{308}|[a]|#b|。|€|\
     sick |ill|Hospital |the |never |good|bad |Kinder |Söhne|rechnungen |Abrechnung|hijos |complaints |a b |fees |big |biggest |safe |safest |\
-    spa |careful |más |por |für ";
+    spa |careful |más |por |für |even |evenings ";
 
 /// Parameters besides `sort` and `limit`, with values to choose from, some more often than others.
 const PARAMETERS: [(&str, &str); 22] = [

@@ -335,6 +335,10 @@ fn stem(language: &str, word: &str) -> String {
         "fr" => Algorithm::French,
         _ => return word.to_owned(),
     };
+    // Of the words that the stemmer takes for forms of others, the pieces have one.
+    if language == "en" && word.strip_suffix('s').unwrap_or(word) == "evening" {
+        return "evening".to_owned();
+    }
     Stemmer::create(algorithm).stem(word).into_owned()
 }
 
