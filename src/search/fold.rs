@@ -71,6 +71,15 @@ fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
         if rest.is_empty() {
             return None;
         }
+        // ASCII before ASCII is a piece, whose folded form is as long.
+        if let [first, second, ..] = rest.as_bytes()
+            && first.is_ascii()
+            && second.is_ascii()
+        {
+            let (piece, next) = rest.split_at(1);
+            rest = next;
+            return Some((piece, 1));
+        }
         let mut after = rest.char_indices().skip(1);
         let end = after.find(|(_, next)| begins_piece(*next));
         let (piece, next) = rest.split_at(end.map_or(rest.len(), |(at, _)| at));

@@ -38,7 +38,7 @@ pub use changes::{ChangesPage, Removal};
 pub use resource::Resource;
 pub use since::Since;
 use since::SinceTable;
-pub(crate) use stored_review::{JsonText, StoredMedia, StoredRating, StoredReview};
+pub(crate) use stored_review::{AuthoredText, JsonText, StoredMedia, StoredRating, StoredReview};
 pub use tallies::{Tallies, Tally};
 pub use verifications::Verifications;
 
@@ -377,6 +377,15 @@ impl Snapshot {
     #[must_use]
     pub(crate) fn stored_review(&self, row: Row) -> StoredReview<'_> {
         StoredReview::parse(self.review(row))
+    }
+
+    /// Parses the author and the text of the review in `row`, which costs less than all of it.
+    ///
+    /// # Panics
+    /// If `row` is not a row of this snapshot; rows come from its own index.
+    #[must_use]
+    pub(crate) fn authored_text(&self, row: Row) -> AuthoredText<'_> {
+        AuthoredText::parse(self.review(row))
     }
 
     /// Returns the review in `row` as a value of its own, with the URLs of its pictures: some microseconds for each

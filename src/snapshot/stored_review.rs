@@ -48,6 +48,15 @@ pub(crate) struct StoredReview<'s> {
     pub(crate) rating_original: Option<StoredRating>,
 }
 
+/// The author and the text of a stored review; the rest of its JSON is skipped.
+#[derive(Debug, Deserialize)]
+pub(crate) struct AuthoredText<'s> {
+    #[serde(borrow)]
+    pub(crate) author: JsonText<'s>,
+    #[serde(borrow)]
+    pub(crate) text: JsonText<'s>,
+}
+
 /// The owner's reply to a review.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StoredReply<'s> {
@@ -121,6 +130,16 @@ impl<'s> StoredReview<'s> {
     /// # Panics
     /// If `json` is not a review as the snapshot renders it.
     pub(crate) fn parse(json: &'s [u8]) -> StoredReview<'s> {
+        serde_json::from_slice(json).expect("the snapshot rendered a review")
+    }
+}
+
+impl<'s> AuthoredText<'s> {
+    /// Parses the stored JSON of a review.
+    ///
+    /// # Panics
+    /// If `json` is not a review as the snapshot renders it.
+    pub(crate) fn parse(json: &'s [u8]) -> AuthoredText<'s> {
         serde_json::from_slice(json).expect("the snapshot rendered a review")
     }
 }

@@ -39,6 +39,10 @@ fn sentence_bytes(text: &str) -> usize {
         if character.is_ascii_alphanumeric() && end <= SENTENCE_BYTES_MAX {
             continue;
         }
+        if character == ' ' && end <= SENTENCE_BYTES_MAX {
+            blank = Some(end);
+            continue;
+        }
         if character == '\n' {
             return end;
         }

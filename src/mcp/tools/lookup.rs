@@ -15,7 +15,7 @@ use crate::search::names::words_of_name;
 use crate::search::query::Parameter;
 use crate::search::resolved::{ResolvedParameter, push_resolved_names};
 use crate::search::run::Scratch;
-use crate::snapshot::StoredReview;
+use crate::wire::date::Date;
 
 /// Bytes of the newest reviews after which no further one is listed, so that the figures have room.
 const NEWEST_BYTES_MAX: usize = 12_000;
@@ -43,10 +43,11 @@ pub(super) fn fetch(
     _work: &mut RequestWork,
 ) -> Result<ResultJson, Issues> {
     let row = find_review(catalog, members)?;
-    let review = catalog.snapshot.stored_review(row);
+    let snapshot = &catalog.snapshot;
+    let review = snapshot.stored_review(row);
     let document = json!({
         "id": review.id,
-        "title": title(&review),
+        "title": title(&review.author.decode(), snapshot.index.date(row), review.rating),
         "text": review.text.decode(),
         "url": catalog.review_url(review.id),
         "metadata": {
@@ -60,12 +61,8 @@ pub(super) fn fetch(
 }
 
 /// Returns the title of a review in `search` and `fetch`.
-pub(super) fn title(review: &StoredReview<'_>) -> String {
-    let author = review.author.decode();
-    format!(
-        "Review by {author}, {}, {} of 5 stars",
-        review.date, review.rating
-    )
+pub(super) fn title(author: &str, date: Date, stars: u8) -> String {
+    format!("Review by {author}, {date}, {stars} of 5 stars")
 }
 
 fn find_review(catalog: &Catalog, members: &Members) -> Result<Row, Issues> {

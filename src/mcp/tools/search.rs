@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Members;
 use super::arguments::{Arguments, is_added_by_client, problem_of, unknown};
@@ -13,7 +13,7 @@ use crate::mcp::catalog::Catalog;
 use crate::mcp::clean::clean;
 use crate::mcp::lean::BYTES_MAX;
 use crate::mcp::request_work::RequestWork;
-use crate::mcp::result::{ANSWER_BYTES_MAX, NOT_READY, ResultJson, add_member, add_text, fit};
+use crate::mcp::result::{ANSWER_BYTES_MAX, NOT_READY, ResultJson, add_member, add_text};
 use crate::model::Row;
 use crate::search::envelope::{HEAD_BYTES_MAX, push_head, push_tail};
 use crate::search::filter::{Filter, Query, Sort, TERMS_MAX, Term, Words, is_of_word};
@@ -23,11 +23,12 @@ use crate::search::include;
 use crate::search::issue::{Code, Issue, Issues};
 use crate::search::names::words_of_name;
 use crate::search::query::{Buffers, Builder, Parameter};
+use crate::search::question::is_negation;
 use crate::search::rank::{self, can_rank};
 use crate::search::resolved::{add_resolved_names, resolved_names};
 use crate::search::run::{Page, Scratch, cursor_at, run};
 use crate::snapshot::StoredReview;
-use crate::wire::json::push_string;
+use crate::wire::json::{Array, Object, push_string};
 use crate::wire::sentence::sentences;
 use crate::wire::text::{cut, truncate};
 
@@ -46,12 +47,9 @@ const SEARCHED_BYTES_MAX: usize = 8_192;
 /// Longest snippet of a result, in bytes.
 const SNIPPET_BYTES_MAX: usize = 300;
 
-/// Results of `search`.
+/// Results of `search`, and bytes of their JSON that are usually enough.
 const RESULTS_MAX: u8 = 10;
-
-/// Folded negations in English, German and Spanish.
-const NEGATIONS: &str =
-    "not no never cannot without nothing nicht kein keine nie ohne nunca sin nada";
+const RESULTS_BYTES: usize = 8_192;
 
 /// Runs a search with the same parameters as REST.
 pub(super) fn search_reviews(
@@ -238,9 +236,7 @@ fn advise(catalog: &Catalog, query: &Query<'_>, hints: &[Hint<'_>], ranked: u32)
     let folded = words.or(query.filter.text).unwrap_or_default();
     let mut sentences: Vec<String> = Vec::new();
     if ranked > 0 {
-        let negation = folded
-            .split_whitespace()
-            .find(|word| NEGATIONS.split(' ').any(|one| one == *word) || word.ends_with("n't"));
+        let negation = folded.split_whitespace().find(|word| is_negation(word));
         let opposite = negation
             .map(|word| format!("; {word:?} was not searched for, so they may say the opposite"));
         sentences.push(format!(
@@ -366,24 +362,46 @@ pub(super) fn search(
         } else {
             ""
         };
-        let found = |row: &Row| {
-            let review = catalog.snapshot.stored_review(*row);
-            let text = review.text.decode();
-            let found = find_in(&text, query.filter.words);
-            let mut title = title(&review);
-            if !found.words.is_empty() {
-                title = format!("{title}: {}", found.words.join(", "));
-            }
-            json!({
-                "id": review.id,
-                "title": title + note,
-                "text": found.snippet,
-                "url": catalog.review_url(review.id),
-            })
-        };
-        let results: Vec<Value> = page.rows.iter().map(found).collect();
-        Ok(fit(json!({ "results": results })))
+        // Ten results fit, however long their authors are.
+        let mut json = Vec::with_capacity(RESULTS_BYTES);
+        let mut object = Object::begin(&mut json);
+        let mut results = Array::begin(object.key("results"));
+        for row in &page.rows {
+            push_result(results.item(), catalog, *row, words, note);
+        }
+        results.end();
+        object.end();
+        Ok(ResultJson::of(&json))
     })
+}
+
+/// Appends one result of `search`: an object with id, title, snippet and URL. The title ends with the words found, and `note`.
+fn push_result(
+    out: &mut Vec<u8>,
+    catalog: &Catalog,
+    row: Row,
+    words: Option<Words<'_>>,
+    note: &str,
+) {
+    let index = &catalog.snapshot.index;
+    let review = catalog.snapshot.authored_text(row);
+    let text = review.text.decode();
+    let found = find_in(&text, words);
+    let stars = index.rating(row).stars();
+    let mut title = title(&review.author.decode(), index.date(row), stars);
+    if !found.words.is_empty() {
+        title.push_str(": ");
+        title.push_str(&found.words.join(", "));
+    }
+    title.push_str(note);
+    let id = index.id(row);
+    let mut object = Object::begin(out);
+    object
+        .string("id", id)
+        .string("title", &title)
+        .string("text", found.snippet)
+        .string("url", &catalog.review_url(id));
+    object.end();
 }
 
 /// Returns the JSON after the reviews of a page: the optional keys that every search may have.
