@@ -189,7 +189,7 @@ fn ranking_words(words: Words<'_>) -> Vec<RankingWord<'_>> {
 }
 
 /// Returns `terms` without function words and words that only ask for reviews; all of them if nothing else is left.
-pub(super) fn telling_terms(terms: Vec<Term<'_>>) -> Vec<Term<'_>> {
+pub fn telling_terms(terms: Vec<Term<'_>>) -> Vec<Term<'_>> {
     let language = language_of(&terms);
     let telling = terms.iter().filter(|term| is_telling(term, language));
     let telling: Vec<Term<'_>> = telling.copied().collect();

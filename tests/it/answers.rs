@@ -313,3 +313,22 @@ fn a_hint_says_nothing_of_function_words() {
         assert!(!hint.contains(&format!("{word:?} alone")), "{hint}");
     }
 }
+
+#[test]
+fn a_title_names_the_words_found_without_function_words() {
+    let query = json!({"query": "best lawyer for a divorce"});
+    let found = answer(service(), "search", &query);
+    let results = found["structuredContent"]["results"].as_array();
+    let mut with_words = 0;
+    for result in results.expect("results") {
+        let title = result["title"].as_str().expect("a title");
+        let Some((_, words)) = title.split_once(" stars: ") else {
+            continue;
+        };
+        with_words += 1;
+        for word in words.replace(" (not all words)", "").split(", ") {
+            assert!(word.len() > 3, "{title}");
+        }
+    }
+    assert!(with_words > 0, "no title has words");
+}

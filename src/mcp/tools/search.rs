@@ -24,7 +24,7 @@ use crate::search::issue::{Code, Issue, Issues};
 use crate::search::names::words_of_name;
 use crate::search::query::{Buffers, Builder, Parameter};
 use crate::search::question::is_negation;
-use crate::search::rank::{self, can_rank};
+use crate::search::rank::{self, can_rank, telling_terms};
 use crate::search::resolved::{add_resolved_names, resolved_names};
 use crate::search::run::{Page, Scratch, cursor_at, run};
 use crate::snapshot::StoredReview;
@@ -355,6 +355,8 @@ pub(super) fn search(
         Sort::Newest
     };
     let query = Query::new(filter, sort, RESULTS_MAX);
+    // Function words are found in every review, and tell nothing about it.
+    let shown = telling_terms(wanted_terms(words));
     MEMORY.with_borrow_mut(|(_, scratch)| {
         let page = find(catalog, &query, scratch, work);
         let note = if page.matched == 0 {
@@ -367,7 +369,7 @@ pub(super) fn search(
         let mut object = Object::begin(&mut json);
         let mut results = Array::begin(object.key("results"));
         for row in &page.rows {
-            push_result(results.item(), catalog, *row, words, note);
+            push_result(results.item(), catalog, *row, &shown, note);
         }
         results.end();
         object.end();
@@ -375,18 +377,18 @@ pub(super) fn search(
     })
 }
 
-/// Appends one result of `search`: an object with id, title, snippet and URL. The title ends with the words found, and `note`.
-fn push_result(
-    out: &mut Vec<u8>,
-    catalog: &Catalog,
-    row: Row,
-    words: Option<Words<'_>>,
-    note: &str,
-) {
+/// Returns the terms of `words` that are not excluded.
+fn wanted_terms(words: Option<Words<'_>>) -> Vec<Term<'_>> {
+    let terms = words.iter().flat_map(Words::terms);
+    terms.filter(|term| !term.is_excluded).collect()
+}
+
+/// Appends one result of `search`: an object with id, title, snippet and URL. The title ends with the terms found, and `note`.
+fn push_result(out: &mut Vec<u8>, catalog: &Catalog, row: Row, terms: &[Term<'_>], note: &str) {
     let index = &catalog.snapshot.index;
     let review = catalog.snapshot.authored_text(row);
     let text = review.text.decode();
-    let found = find_in(&text, words);
+    let found = find_in(&text, terms);
     let stars = index.rating(row).stars();
     let mut title = title(&review.author.decode(), index.date(row), stars);
     if !found.words.is_empty() {
@@ -494,11 +496,9 @@ struct FoundInText<'t> {
     snippet: &'t str,
 }
 
-/// Finds the words of a search in `text`.
-fn find_in<'t>(text: &'t str, words: Option<Words<'_>>) -> FoundInText<'t> {
-    let terms = words.iter().flat_map(Words::terms);
-    let terms: Vec<Term<'_>> = terms.filter(|term| !term.is_excluded).collect();
-    let ranges = find_folded(text, &terms, SEARCHED_BYTES_MAX, 1);
+/// Finds the first occurrence of each term in `text`.
+fn find_in<'t>(text: &'t str, terms: &[Term<'_>]) -> FoundInText<'t> {
+    let ranges = find_folded(text, terms, SEARCHED_BYTES_MAX, 1);
     let mut found: Vec<&str> = Vec::new();
     for range in &ranges {
         let rest = &text[range.end..];
