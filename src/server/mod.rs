@@ -4,8 +4,8 @@
 //! connections and waits for shutdown, `serve-N` serve them; `admin-accept` and `admin-serve-0` do the same for the
 //! administrator. `signals` receives signals, and `watch` looks for changed files and certificates. At low priority,
 //! `reload` reads changed files, builds the served state, and then derives the insights and warnings of a large dataset,
-//! and `compress` creates compressed variants. `hub` and its workers belong to the hub. `watchdog` looks whether all of
-//! these report, except `compress` and `log`, which writes the logs.
+//! `compress` creates compressed variants, and `purge` returns freed memory to the system. `hub` and its workers belong to
+//! the hub. `watchdog` looks whether all of these report, except `compress`, `purge` and `log`, which writes the logs.
 
 mod admin;
 mod certificate;

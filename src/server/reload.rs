@@ -32,6 +32,10 @@ use super::{clock, systemd};
 /// How long a state that was replaced waits for the requests that began with it; the last of those left then frees it.
 const REQUESTS_WAIT_MAX: Duration = Duration::from_secs(2);
 
+/// A little longer than mimalloc keeps freed pages, `purge_delay`. With `MIMALLOC_PURGE_DELAY=0` it would keep none, at the
+/// cost of page faults in every burst of requests.
+const PURGE_WAIT: Duration = Duration::from_millis(1_100);
+
 /// How often to check whether a date that was in the future has been reached.
 const DATE_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -394,7 +398,7 @@ fn without_value(problem: &Problem) -> String {
 }
 
 /// Frees the `previous` state and compresses the documents of `served`, until that is replaced or the server is gone, on
-/// a thread of low priority. Until then documents are sent as they are.
+/// a thread of low priority. Until then documents are sent as they are. What the load has freed goes back to the system.
 fn compress(app: &Arc<AppState>, served: Arc<ServedState>, previous: Option<Arc<ServedState>>) {
     let app = Arc::downgrade(app);
     let spawned = thread::Builder::new()
@@ -405,6 +409,7 @@ fn compress(app: &Arc<AppState>, served: Arc<ServedState>, previous: Option<Arc<
                 drop_when_unshared(previous, REQUESTS_WAIT_MAX, || is_replaced(&served, &app));
             }
             served.compress(|| is_replaced(&served, &app));
+            return_freed_memory();
         });
     if let Err(error) = spawned {
         warn!(%error, "documents are served uncompressed");
@@ -417,6 +422,15 @@ fn is_replaced(served: &Arc<ServedState>, app: &Weak<AppState>) -> bool {
         Some(app) => !Arc::ptr_eq(&app.current(), served),
         None => true,
     }
+}
+
+/// Has mimalloc return to the system what a load has freed: it does so a second after pages were freed, but looks for such
+/// pages only when a thread frees a page or ends, which a server at rest does not. So a thread ends then; if none can be
+/// started, the only cost is memory.
+fn return_freed_memory() {
+    let _refused = thread::Builder::new()
+        .name("purge".to_owned())
+        .spawn(|| thread::sleep(PURGE_WAIT));
 }
 
 /// Drops `shared` once no other owner has it, after `wait_max`, or when `cancelled`: it is freed on this thread and not on
