@@ -317,10 +317,14 @@ fn count_slashes(text: &str) -> usize {
 }
 
 fn decode(text: &str) -> Result<Cow<'_, str>, TargetError> {
-    if text.bytes().any(|byte| !matches!(byte, 0x21..=0x7e)) {
-        return Err(TargetError::Character);
+    let mut has_escape = false;
+    for byte in text.bytes() {
+        if !byte.is_ascii_graphic() {
+            return Err(TargetError::Character);
+        }
+        has_escape |= byte == b'%';
     }
-    if !text.contains('%') {
+    if !has_escape {
         return Ok(Cow::Borrowed(text));
     }
     let mut decoded = String::with_capacity(text.len());
