@@ -119,7 +119,7 @@ pub(super) struct PartReading {
     /// In the order of the reviews, and of their texts.
     pub(super) mentions: Vec<MentionReading>,
     pub(super) places: Vec<PlaceReading>,
-    /// Empty if there is only one part.
+    /// [`PartCounts`], packed: maps with thousands of short strings take five times the memory.
     counts: Vec<u8>,
 }
 
@@ -200,7 +200,7 @@ impl PartReader<'_> {
         &self,
         part: &Part,
         cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> Option<(PartReading, PartCounts)> {
+    ) -> Option<PartReading> {
         let mut reading = PartReading {
             digest: self.digest(part),
             reviews: Vec::with_capacity(part.rows.len()),
@@ -219,13 +219,12 @@ impl PartReader<'_> {
         if part.of > 1 {
             counts.phrases.retain_frequent();
             counts.names.retain_frequent();
-            reading.mentions.shrink_to_fit();
-            // Packed, they take a fifth of the memory of maps with thousands of short strings.
-            let packed = postcard::to_allocvec(&counts);
-            reading.counts = packed.expect("memory can be written to");
-            reading.counts.shrink_to_fit();
         }
-        Some((reading, counts))
+        reading.mentions.shrink_to_fit();
+        let packed = postcard::to_allocvec(&counts);
+        reading.counts = packed.expect("memory can be written to");
+        reading.counts.shrink_to_fit();
+        Some(reading)
     }
 
     /// Adds what the review of `row` gives; cost is linear in its text.
@@ -309,7 +308,7 @@ fn translation_tilts(sentence: &mut Sentence, translation: &str) -> Vec<i32> {
 }
 
 impl PartReading {
-    /// The counts of a part that was read before.
+    /// Unpacks the counts.
     pub(super) fn counts(&self) -> PartCounts {
         postcard::from_bytes(&self.counts).expect("the counts were packed by this program")
     }

@@ -9,9 +9,7 @@ use whatlang::Lang;
 use super::evidence::{Context, Judgement, judge, review_score};
 use super::known::{Known, KnownLanguages, known_languages, language};
 use super::own_stars::{GramReader, OwnSum};
-use super::parts::{
-    MentionReading, Part, PartCounts, PartReader, PartReading, ReviewReadings, divide,
-};
+use super::parts::{MentionReading, Part, PartReader, PartReading, ReviewReadings, divide};
 use super::people::NameCounts;
 use super::topics::Counts;
 use crate::dataset::chunks::over_jobs;
@@ -70,7 +68,6 @@ pub(super) struct Derived {
 struct DerivedPart {
     reading: Arc<PartReading>,
     is_new: bool,
-    counts: PartCounts,
     scores: Vec<i32>,
     mentions: Vec<Mention>,
 }
@@ -132,8 +129,10 @@ impl Derived {
                 place: mention.place,
             });
         }
-        self.phrases.add(derived.counts.phrases, &part.rows);
-        self.names.add(derived.counts.names, &part.rows);
+        // Only here are the maps of one part in memory beside those of all.
+        let counts = derived.reading.counts();
+        self.phrases.add(counts.phrases, &part.rows);
+        self.names.add(counts.names, &part.rows);
     }
 }
 
@@ -151,20 +150,13 @@ impl PartReader<'_> {
         }
         let kept = previous.and_then(|previous| previous.reading_of(self, number, part));
         let is_new = kept.is_none();
-        let (reading, counts) = match kept {
-            Some(reading) => {
-                let counts = reading.counts();
-                (reading, counts)
-            }
-            None => {
-                let (reading, counts) = self.read(part, cancelled)?;
-                (Arc::new(reading), counts)
-            }
+        let reading = match kept {
+            Some(reading) => reading,
+            None => Arc::new(self.read(part, cancelled)?),
         };
         let mut derived = DerivedPart {
             reading: Arc::clone(&reading),
             is_new,
-            counts,
             scores: Vec::with_capacity(part.rows.len()),
             mentions: Vec::with_capacity(reading.mentions.len()),
         };

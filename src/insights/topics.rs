@@ -145,6 +145,8 @@ impl PhraseCount {
             form.uses += uses;
         } else if self.forms.len() < FORMS_MAX {
             let text = text();
+            // Most phrases have one form.
+            self.forms.reserve_exact(1);
             self.forms.push(PhraseForm { text, hash, uses });
         }
     }
