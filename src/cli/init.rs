@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
+use thiserror::Error;
 
 use super::exit::{Failure, Status, print};
 use super::folder::{create, new_log, remove};
-use super::values::ValueError;
 use crate::clock;
 use crate::dataset::{
     CHANGES, FILES, NAME_BYTES_MAX, PAGE_LANGUAGES, REVIEWS, SITE, TAXONOMY, URL_BYTES_MAX,
@@ -25,6 +25,20 @@ const TYPE_DEFAULT: &str = "LocalBusiness";
 
 /// Longest answer in bytes, 4 KiB; a longer line is read as several answers.
 const ANSWER_BYTES_MAX: u64 = 4 << 10;
+
+/// Why a flag or an answer is refused: the rest of a line that begins with the flag.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum AnswerError {
+    #[error("must be one line of 1 to {NAME_BYTES_MAX} bytes")]
+    Name,
+    /// The permitted languages.
+    #[error("must be one of {0}")]
+    Language(String),
+    #[error("must be a color such as #1f5f58")]
+    Color,
+    #[error("must be an http or https address such as https://example.com/")]
+    Website,
+}
 
 #[derive(Args)]
 pub(super) struct InitArgs {
@@ -130,7 +144,7 @@ fn creation_failure(status: Status, path: &Path, error: &io::Error) -> Failure {
 
 /// Returns the schema.org type of a trade: the trade itself if it is written like a type, else the type that it names
 /// in words, else [`TYPE_DEFAULT`].
-fn parse_trade(trade: &str) -> Result<String, ValueError> {
+fn parse_trade(trade: &str) -> Result<String, AnswerError> {
     let trade = parse_name(trade)?;
     if is_type_name(&trade) {
         return Ok(trade);
@@ -149,36 +163,36 @@ fn is_type_name(trade: &str) -> bool {
         && trade.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-pub(super) fn parse_name(text: &str) -> Result<String, ValueError> {
+pub(super) fn parse_name(text: &str) -> Result<String, AnswerError> {
     let name = text.trim();
     if name.is_empty() || name.len() > NAME_BYTES_MAX || name.contains(char::is_control) {
-        return Err(ValueError::Name);
+        return Err(AnswerError::Name);
     }
     Ok(name.to_owned())
 }
 
 /// Returns a language in which the pages have words.
-fn parse_language(text: &str) -> Result<String, ValueError> {
+fn parse_language(text: &str) -> Result<String, AnswerError> {
     let language = text.trim().to_lowercase();
     if PAGE_LANGUAGES.contains(&language.as_str()) {
         return Ok(language);
     }
-    Err(ValueError::OneOf(PAGE_LANGUAGES.join(", ")))
+    Err(AnswerError::Language(PAGE_LANGUAGES.join(", ")))
 }
 
 /// Returns a color in the notation of `site.json`.
-fn parse_color(text: &str) -> Result<String, ValueError> {
+fn parse_color(text: &str) -> Result<String, AnswerError> {
     let color = text.trim().to_lowercase();
     if Color::parse(&color).is_none() {
-        return Err(ValueError::Color);
+        return Err(AnswerError::Color);
     }
     Ok(color)
 }
 
-fn parse_url(text: &str) -> Result<String, ValueError> {
+fn parse_url(text: &str) -> Result<String, AnswerError> {
     let url = text.trim();
     if url.len() > URL_BYTES_MAX || !is_absolute_url(url) {
-        return Err(ValueError::Website);
+        return Err(AnswerError::Website);
     }
     Ok(url.to_owned())
 }
@@ -188,7 +202,7 @@ fn parse_url(text: &str) -> Result<String, ValueError> {
 fn stated_or_asked(
     flag: &Option<String>,
     question: &str,
-    parse: fn(&str) -> Result<String, ValueError>,
+    parse: fn(&str) -> Result<String, AnswerError>,
 ) -> Option<String> {
     if flag.is_some() || !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return flag.clone();

@@ -9,7 +9,6 @@ use clap::{ValueEnum, value_parser};
 use thiserror::Error;
 use url::Url;
 
-use crate::dataset::NAME_BYTES_MAX;
 use crate::pages::Language;
 
 /// Largest rate limit in requests per minute.
@@ -68,12 +67,6 @@ pub(super) enum ValueError {
     Host,
     #[error("must be 1 to {HEADER_BYTES_MAX} visible ASCII characters and spaces")]
     HeaderValue,
-    #[error("must be one line of 1 to {NAME_BYTES_MAX} bytes")]
-    Name,
-    #[error("must be a color such as #1f5f58")]
-    Color,
-    #[error("must be an http or https address such as https://example.com/")]
-    Website,
 }
 
 /// How a command prints its result.
