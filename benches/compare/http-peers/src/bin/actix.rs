@@ -18,7 +18,11 @@ async fn document(request: HttpRequest, documents: web::Data<Documents>) -> Http
     };
     let tag = request.headers().get(header::IF_NONE_MATCH);
     let fresh = tag.is_some_and(|tag| tag.as_bytes() == document.tag.as_bytes());
-    let (mut answer, fields) = if fresh { (HttpResponse::NotModified(), &document.not_modified) } else { (HttpResponse::Ok(), &document.fields) };
+    let (mut answer, fields) = if fresh {
+        (HttpResponse::NotModified(), &document.not_modified)
+    } else {
+        (HttpResponse::Ok(), &document.fields)
+    };
     for (name, value) in fields {
         answer.append_header((name.as_str(), value.as_str()));
     }
