@@ -2,11 +2,11 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::dataset::chunks::CHUNK_ROWS;
-use crate::dataset::detect_languages;
 use crate::dataset::sample;
+use crate::dataset::{Files, decode, detect_languages};
 use crate::model::insights::Polarity;
 use crate::model::{Concept, Rating, Review};
-use crate::wire::date::Date;
+use crate::wire::date::{Date, Timestamp};
 
 fn derived(dataset: &Dataset, threads: usize) -> Document {
     let threads = NonZeroUsize::new(threads).expect("not zero");
@@ -1148,6 +1148,68 @@ fn a_word_of_an_aspect_in_an_idiom_is_no_mention() {
     let value = parsed(&dataset);
     for id in ["knowledge", "price"] {
         assert_eq!(count(&aspect(&value, id)["mention_count"]), 0, "{id}");
+    }
+}
+
+/// The aspects that a review of a business of this type mentions, by the starter list of its trade.
+fn starter_aspects(kind: &str, text: &str) -> Vec<String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/reviews.json");
+    let sample = std::fs::read(path).expect("the sample");
+    let mut file: Value = serde_json::from_slice(&sample).expect("JSON");
+    file["business"]["type"] = json!(kind);
+    let reviews = file["reviews"].as_array_mut().expect("reviews");
+    reviews.truncate(1);
+    reviews[0]["text"] = json!(text);
+    reviews[0]["language"] = json!("en");
+    for key in ["mentioned_technicians", "mentioned_services"] {
+        reviews[0][key] = json!([]);
+    }
+    let files = Files {
+        reviews: file.to_string().into_bytes(),
+        ..Files::default()
+    };
+    let decoded = match decode(files, Timestamp::from_unix(4_000_000_000)) {
+        Ok(decoded) => decoded,
+        Err(problems) => panic!("{problems}"),
+    };
+    let insights = derived(&decoded.dataset, 1).insights;
+    let mentioned = insights.aspects.into_iter();
+    let mentioned = mentioned.filter(|aspect| aspect.mention_count > 0);
+    mentioned.map(|aspect| aspect.id).collect()
+}
+
+#[test]
+fn a_phrase_of_a_starter_list_in_another_sense_is_no_mention() {
+    for (kind, text) in [
+        ("Store", "The next day I returned to the branch."),
+        ("Store", "Upon arrival, we asked for a table."),
+        ("Restaurant", "We just paid the bill and went."),
+        ("LocalBusiness", "I will never recommend them."),
+        ("LocalBusiness", "They claimed that it was my own wallet."),
+        ("LocalBusiness", "I strongly advise against it."),
+        (
+            "LocalBusiness",
+            "It would have been a more informed decision.",
+        ),
+    ] {
+        assert_eq!(starter_aspects(kind, text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn a_phrase_of_a_starter_list_is_a_mention() {
+    for (kind, text, aspect) in [
+        ("Store", "I returned the shoes within a week.", "returns"),
+        ("Restaurant", "There was a mistake on the bill.", "price"),
+        (
+            "LocalBusiness",
+            "Our claim was settled in a week.",
+            "result",
+        ),
+        ("LocalBusiness", "They advised us to wait.", "advice"),
+    ] {
+        let found = starter_aspects(kind, text);
+        assert!(found.contains(&aspect.to_owned()), "{text}: {found:?}");
     }
 }
 
