@@ -31,11 +31,9 @@ use crate::model::insights::Polarity;
 /// Added to the neutral sum of an English mention without stars, as neutral mentions are more frequent in the training data
 /// than in reviews.
 const NEUTRAL: i32 = -28;
-/// The neutral sum in languages with a list of opinions or learned words, from one to five stars, as no model detects neutral
-/// sentences there. It is at most one listed opinion. Two, four and five stars alone do not exceed it: what a review of five
-/// stars tells without such a word is as often a plain statement as praise.
-const NEUTRAL_WORDS_BY_STARS: [i32; 5] = [32, 32, 32, 32, 48];
-/// The same without stars.
+/// The neutral sum in languages with a list of opinions or learned words, where no model detects neutral sentences. It
+/// is less than one listed opinion. Two or four stars alone do not reach it, five do: what a review of five stars tells
+/// without such a word is more often praise, in words that no list has, than a plain statement.
 const NEUTRAL_WORDS: i32 = 32;
 /// Evidence of a phrase that is itself an opinion.
 pub(super) const OPINION: i32 = 80;
@@ -191,8 +189,7 @@ impl Context {
         match (self.reader, self.rating) {
             (Reader::English, Some(rating)) => of_stars(NEUTRAL_BY_STARS, rating),
             (Reader::English, None) => NEUTRAL,
-            (Reader::Words, Some(rating)) => of_stars(NEUTRAL_WORDS_BY_STARS, rating),
-            (Reader::Words, None) => NEUTRAL_WORDS,
+            (Reader::Words, _) => NEUTRAL_WORDS,
             (Reader::Stars, _) => 0,
         }
     }
