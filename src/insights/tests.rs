@@ -87,6 +87,13 @@ fn check(dataset: &Dataset, value: &Value) {
             assert!(low * 100.0 <= share);
             assert!(share <= high * 100.0);
             assert!(high > low);
+            let [low_pct, high_pct] = [0, 1].map(|at| {
+                aspect["positive_pct_interval"][at]
+                    .as_f64()
+                    .expect("per cent")
+            });
+            assert!((low_pct - low * 100.0).abs() <= 0.05 + 1e-9);
+            assert!((high_pct - high * 100.0).abs() <= 0.05 + 1e-9);
         }
     }
     assert_eq!(count(&coverage["mentions"]), mentions);

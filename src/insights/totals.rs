@@ -70,6 +70,7 @@ fn aspect(
     let ids = examples.iter().filter(|one| seen.insert(one.row));
     let ids = ids.map(|one| dataset.reviews[one.row as usize].id.clone());
     let quarterly = quarters(dataset, if is_scored { mentions } else { &[] });
+    let interval = is_scored.then(|| interval(positive, all, mean_doubt(doubts, all)));
     Aspect {
         id: concept.id.clone(),
         label: concept.label.clone(),
@@ -81,7 +82,8 @@ fn aspect(
         score: share(positive as f64 - negative as f64).map(|share| rounded(share, 4)),
         top_phrases: top_phrases(dataset, mentions),
         example_review_ids: ids.collect(),
-        interval: is_scored.then(|| interval(positive, all, mean_doubt(doubts, all))),
+        interval,
+        positive_pct_interval: interval.map(|bounds| bounds.map(|bound| rounded(bound * 100.0, 1))),
         evidence: Some(shown.iter().map(|one| evidence(dataset, one)).collect()),
         change,
         quarterly,

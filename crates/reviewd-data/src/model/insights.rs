@@ -174,8 +174,12 @@ pub struct Aspect {
     pub score: Option<f64>,
     pub top_phrases: Vec<String>,
     pub example_review_ids: Vec<String>,
+    /// The interval of the share of praise, from 0 to 1.
     #[serde(deserialize_with = "Option::deserialize")]
     pub interval: Option<[f64; 2]>,
+    /// The same interval in per cent, to stand beside `positive_pct`; an operator's own document is served as it is.
+    #[serde(skip_deserializing)]
+    pub positive_pct_interval: Option<[f64; 2]>,
     /// Newest first; `None` where the aspect is shown without evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[serde(deserialize_with = "Option::deserialize")]
