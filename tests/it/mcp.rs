@@ -333,6 +333,11 @@ fn a_search_that_finds_nothing_lists_the_reviews_that_fit_best() {
     let found = answered("search", &json!({"query": "fees xyzzy"})).unwrap();
     let title = found["results"][0]["title"].as_str().unwrap();
     assert!(title.ends_with("(not all words)"), "{title}");
+    // No review has all the function words.
+    let found = answered("search", &json!({"query": "how are the fees"})).unwrap();
+    let title = found["results"][0]["title"].as_str().unwrap();
+    assert!(title.contains(": fees"), "{title}");
+    assert!(!title.contains("not all words"), "{title}");
     let page = search(&json!({"words": "xyzzy plugh"}));
     assert_eq!(page["ranked"], 0);
     assert!(hints(&page, "xyzzy"), "{page}");

@@ -359,17 +359,13 @@ pub(super) fn search(
     let shown = telling_terms(wanted_terms(words));
     MEMORY.with_borrow_mut(|(_, scratch)| {
         let page = find(catalog, &query, scratch, work);
-        let note = if page.matched == 0 {
-            " (not all words)"
-        } else {
-            ""
-        };
+        let has_all = page.matched > 0;
         // Ten results fit, however long their authors are.
         let mut json = Vec::with_capacity(RESULTS_BYTES);
         let mut object = Object::begin(&mut json);
         let mut results = Array::begin(object.key("results"));
         for row in &page.rows {
-            push_result(results.item(), catalog, *row, &shown, note);
+            push_result(results.item(), catalog, *row, &shown, has_all);
         }
         results.end();
         object.end();
@@ -383,8 +379,9 @@ fn wanted_terms(words: Option<Words<'_>>) -> Vec<Term<'_>> {
     terms.filter(|term| !term.is_excluded).collect()
 }
 
-/// Appends one result of `search`: an object with id, title, snippet and URL. The title ends with the terms found, and `note`.
-fn push_result(out: &mut Vec<u8>, catalog: &Catalog, row: Row, terms: &[Term<'_>], note: &str) {
+/// Appends one result of `search`: an object with id, title, snippet and URL. The title ends with those of the `terms` that are
+/// found in the text, and says if these are not all, unless some review `has_all` words of the search.
+fn push_result(out: &mut Vec<u8>, catalog: &Catalog, row: Row, terms: &[Term<'_>], has_all: bool) {
     let index = &catalog.snapshot.index;
     let review = catalog.snapshot.authored_text(row);
     let text = review.text.decode();
@@ -395,7 +392,9 @@ fn push_result(out: &mut Vec<u8>, catalog: &Catalog, row: Row, terms: &[Term<'_>
         title.push_str(": ");
         title.push_str(&found.words.join(", "));
     }
-    title.push_str(note);
+    if !has_all && !found.has_all {
+        title.push_str(" (not all words)");
+    }
     let id = index.id(row);
     let mut object = Object::begin(out);
     object
@@ -492,6 +491,8 @@ fn push_matches(out: &mut Vec<u8>, catalog: &Catalog, row: Row, filter: &Filter<
 struct FoundInText<'t> {
     /// The words, as they stand in the text, each once.
     words: Vec<&'t str>,
+    /// Whether each term is there.
+    has_all: bool,
     /// The part of the text around the first of them.
     snippet: &'t str,
 }
@@ -518,6 +519,7 @@ fn find_in<'t>(text: &'t str, terms: &[Term<'_>]) -> FoundInText<'t> {
     }
     FoundInText {
         words: found,
+        has_all: ranges.len() >= terms.len(),
         snippet: truncate(&text[start..], SNIPPET_BYTES_MAX).trim(),
     }
 }
