@@ -357,6 +357,7 @@ pub(crate) struct Messages {
     pub(crate) remove_filter: Pattern,
     pub(crate) found: Forms,
     pub(crate) no_match: String,
+    pub(crate) closest: String,
     pub(crate) without_filter: Forms,
     pub(crate) show_all: Pattern,
     pub(crate) show_more: Forms,

@@ -15,7 +15,7 @@ use super::review::read_all;
 use super::text::without_direction;
 use super::{PageLanguage, Pages, QueryPage, mentioned};
 use crate::model::insights::{Aspect, Evidence, Polarity};
-use crate::search::filter::{Query, Term, Words};
+use crate::search::filter::{Query, Sort, Term, Words};
 use crate::search::issue::Issues;
 use crate::search::query::{self, Buffers, Parameter};
 use crate::search::rank;
@@ -88,7 +88,8 @@ impl Pages {
         Ok(PageQuery { query, params })
     }
 
-    /// Finds and renders one page of reviews.
+    /// Finds and renders one page of reviews. If none has all words of the query, those that come closest are listed, as
+    /// many as fit on the page.
     pub(crate) fn search(
         &self,
         page_query: &PageQuery<'_>,
@@ -98,8 +99,16 @@ impl Pages {
         let PageQuery { query, params } = page_query;
         let t = language.chosen.messages();
         let index = &self.snapshot.index;
-        let page = rank::search(index, query, scratch);
+        let mut page = rank::search(index, query, scratch);
         let filter = &query.filter;
+        if page.matched == 0 && filter.words.is_some_and(|words| rank::can_rank(&words)) {
+            let ranked = Query {
+                sort: Sort::Relevance,
+                cursor: None,
+                ..*query
+            };
+            page = rank::search(index, &ranked, scratch);
+        }
         let aspect = filter.aspect.and_then(|name| self.aspect(name));
         let words = filter
             .words
@@ -113,9 +122,12 @@ impl Pages {
             let of_review = evidence.entry(&one.review_id).or_default();
             of_review.push(one.start..one.end);
         }
-        let found = match page.matched {
-            0 => t.no_match.clone(),
-            matched => t.counted(&t.found, u64::from(matched)),
+        let found = if page.matched > 0 {
+            t.counted(&t.found, u64::from(page.matched))
+        } else if page.rows.is_empty() {
+            t.no_match.clone()
+        } else {
+            t.closest.clone()
         };
         let chips = self.chips(t, params, aspect);
         let used: Vec<&str> = chips

@@ -113,3 +113,19 @@ fn a_search_without_a_hit_names_the_filter_that_is_in_the_way() {
     let neither = ask(&pages, "rating=4&words=absent").expect("a page");
     assert!(!neither.contains("class=\"hints\""));
 }
+
+#[test]
+fn the_closest_reviews_are_listed_if_none_has_all_words() {
+    let pages = pages(crate::dataset::embedded());
+    let page = ask(&pages, "words=lawyer+never+called+back").expect("a page");
+    assert!(page.contains("No review has exactly these words; these come closest"));
+    assert!(page.contains("class=\"review"), "{page}");
+    let unknown = ask(&pages, "words=xyzzy").expect("a page");
+    assert!(unknown.contains("No review matches"));
+    // The filters hold for the closest ones, too.
+    let none = ask(&pages, "words=lawyer+never+called+back&until=1990-01-01").expect("a page");
+    assert!(none.contains("No review matches"));
+    // A text is searched for as it is.
+    let text = ask(&pages, "query=lawyer+never+called+back").expect("a page");
+    assert!(text.contains("No review matches"));
+}
