@@ -24,15 +24,20 @@ BODY_BYTES_MAX = 64 << 20
 RETRY_S = float(os.environ.get("RETRY", "60"))
 
 
+def tell(*words):
+    """Prints a line in one piece, as several threads print."""
+    print(" ".join(map(str, words)) + "\n", end="", flush=True)
+
+
 def subscribe():
     fields = {"hub.mode": "subscribe", "hub.topic": TOPIC, "hub.callback": CALLBACK, "hub.secret": SECRET}
     try:
         with urllib.request.urlopen(HUB, data=urllib.parse.urlencode(fields).encode(), timeout=30) as reply:
-            print(reply.status, reply.read().decode().strip(), flush=True)
+            tell(reply.status, reply.read().decode().strip())
         # Where no verification follows, it is asked again; one that is confirmed sets a later time.
         subscribe_in(10 * RETRY_S)
     except OSError as error:
-        print("the hub cannot be asked:", error, flush=True)
+        tell("the hub cannot be asked:", error)
         subscribe_in(RETRY_S)
 
 
@@ -51,16 +56,16 @@ class Subscriber(http.server.BaseHTTPRequestHandler):
         query = self.query()
         if query.get("key") == KEY and query.get("hub.mode") == "subscribe" and query.get("hub.topic") == TOPIC:
             lease = int(query["hub.lease_seconds"])
-            print("subscribed for", lease, "seconds", flush=True)
+            tell("subscribed for", lease, "seconds")
             subscribe_in(lease / 2)
             self.answer(200, query["hub.challenge"])
         elif query.get("key") == KEY and query.get("hub.mode") == "denied" and query.get("hub.topic") == TOPIC:
             # The hub has ended the subscription: it is asked for another.
-            print("denied:", query.get("hub.reason", ""), flush=True)
+            tell("denied:", query.get("hub.reason", ""))
             subscribe_in(RETRY_S)
             self.answer(200)
         else:
-            print("refused:", query.get("hub.mode"), query.get("hub.topic"), query.get("hub.reason", ""), flush=True)
+            tell("refused:", query.get("hub.mode"), query.get("hub.topic"), query.get("hub.reason", ""))
             self.answer(404)
 
     def do_POST(self):
@@ -75,7 +80,7 @@ class Subscriber(http.server.BaseHTTPRequestHandler):
         signature = "sha256=" + hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
         if hmac.compare_digest(signature, self.headers.get("X-Hub-Signature", "")):
             newest = json.loads(body)["items"][0]
-            print("changed:", newest["title"], newest["url"], flush=True)
+            tell("changed:", newest["title"], newest["url"])
         # A wrong signature is not from the hub: acknowledged all the same, so that the sender learns nothing.
         self.answer(200)
 
