@@ -88,8 +88,8 @@ impl Pages {
         Ok(PageQuery { query, params })
     }
 
-    /// Finds and renders one page of reviews. If none has all words of the query, those that come closest are listed, as
-    /// many as fit on the page.
+    /// Finds and renders one page of reviews. If none matches, those that come closest to the words are listed, as many as
+    /// fit on the page, and searches without one of the filters.
     pub(crate) fn search(
         &self,
         page_query: &PageQuery<'_>,
@@ -101,7 +101,11 @@ impl Pages {
         let index = &self.snapshot.index;
         let mut page = rank::search(index, query, scratch);
         let filter = &query.filter;
-        if page.matched == 0 && filter.words.is_some_and(|words| rank::can_rank(&words)) {
+        let is_exact = page.matched > 0;
+        if !is_exact
+            && page.ranked.is_none()
+            && filter.words.is_some_and(|words| rank::can_rank(&words))
+        {
             let ranked = Query {
                 sort: Sort::Relevance,
                 cursor: None,
@@ -115,14 +119,19 @@ impl Pages {
             .iter()
             .flat_map(Words::terms)
             .filter(|term| !term.is_excluded);
-        let terms: Vec<Term<'_>> = words.chain(filter.text.map(Term::anywhere)).collect();
+        let mut terms: Vec<Term<'_>> = words.collect();
+        if !is_exact {
+            // Function words would be marked everywhere.
+            terms = rank::telling_terms(terms);
+        }
+        terms.extend(filter.text.map(Term::anywhere));
         let mut evidence: HashMap<&str, Vec<Range<u32>>> = HashMap::new();
         let mentions = aspect.into_iter();
         for one in mentions.flat_map(|aspect| evidence_of(aspect, filter.polarity)) {
             let of_review = evidence.entry(&one.review_id).or_default();
             of_review.push(one.start..one.end);
         }
-        let found = if page.matched > 0 {
+        let found = if is_exact {
             t.counted(&t.found, u64::from(page.matched))
         } else if page.rows.is_empty() {
             t.no_match.clone()
@@ -139,12 +148,12 @@ impl Pages {
             [] => found.clone(),
             used => format!("{found}: {}", without_direction(&used.join(", "))),
         };
-        let suggestions = if page.matched == 0 {
-            self.suggestions(t, params, aspect, scratch)
-        } else {
+        let suggestions = if is_exact {
             Vec::new()
+        } else {
+            self.suggestions(t, params, aspect, scratch)
         };
-        let aspect = aspect.filter(|_| page.matched > 0);
+        let aspect = aspect.filter(|_| is_exact);
         let reviews = read_all(&self.snapshot, &page.rows, &terms, &evidence);
         let left = u64::from(page.matched).saturating_sub(page.rows.len() as u64);
         let limit = u64::from(query.limit);
@@ -161,7 +170,7 @@ impl Pages {
         rendered(&ListPage {
             title: format!("{description} – {}", self.layout.title),
             description,
-            canonical: canonical(params).filter(|_| page.matched > 0),
+            canonical: canonical(params).filter(|_| is_exact),
             listing: Listing {
                 cards: cards(&self.snapshot, t, reviews, 0),
                 chips,

@@ -116,16 +116,30 @@ fn a_search_without_a_hit_names_the_filter_that_is_in_the_way() {
 
 #[test]
 fn the_closest_reviews_are_listed_if_none_has_all_words() {
+    const CLOSEST: &str = "No review matches exactly; these come closest";
     let pages = pages(crate::dataset::embedded());
-    let page = ask(&pages, "words=lawyer+never+called+back").expect("a page");
-    assert!(page.contains("No review has exactly these words; these come closest"));
-    assert!(page.contains("class=\"review"), "{page}");
+    let page = ask(&pages, "words=the+lawyer+never+called+back").expect("a page");
+    assert!(page.contains(CLOSEST));
+    assert!(page.contains("<mark"), "{page}");
+    // "the" would be marked everywhere.
+    assert!(!page.contains(">the</mark>"), "{page}");
+    let same = ask(&pages, "words=the+lawyer+never+called+back&sort=relevance").expect("a page");
+    assert!(same.contains(CLOSEST));
     let unknown = ask(&pages, "words=xyzzy").expect("a page");
-    assert!(unknown.contains("No review matches"));
-    // The filters hold for the closest ones, too.
-    let none = ask(&pages, "words=lawyer+never+called+back&until=1990-01-01").expect("a page");
-    assert!(none.contains("No review matches"));
+    assert!(unknown.contains("No review matches<"));
     // A text is searched for as it is.
     let text = ask(&pages, "query=lawyer+never+called+back").expect("a page");
-    assert!(text.contains("No review matches"));
+    assert!(text.contains("No review matches<"));
+}
+
+#[test]
+fn the_closest_reviews_stand_below_the_filter_that_is_in_the_way() {
+    let pages = pages(crate::dataset::embedded());
+    let page = ask(&pages, "words=lawyer+never+called+back&rating=1").expect("a page");
+    let hint = page.find("without the filter “Words:").expect("a hint");
+    let card = page.find("class=\"review").expect("a card");
+    assert!(hint < card);
+    // The filter holds for the closest ones, too.
+    let none = ask(&pages, "words=lawyer+never+called+back&until=1990-01-01").expect("a page");
+    assert!(none.contains("No review matches<"));
 }
