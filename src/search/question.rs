@@ -36,7 +36,7 @@ meilleur meilleure bon bonne bien recommander";
 /// Other folded words that ask for few stars.
 const COMPLAINING: &str = "\
 complaint complaints complain complains complained complaining never nobody refuse refused refuses wrong rude rudest
-unfriendly dishonest scam disappointed disappointing unhappy overcharged overpriced misled lied cheated pressured ignored
+unfriendly dishonest scam disappointed disappointing unhappy overcharged overpriced misled lied cheated ignored
 careless sloppy unprofessional incompetent
 beschwerde beschwerden beschweren beschwert nie niemals niemand unfreundlich falsch falsche falscher abzocke gelogen
 unprofessionell uberteuert enttauscht

@@ -33,7 +33,7 @@ const STEMMERS: [(&str, Algorithm); 20] = [
 
 /// English words and their stems here, as the stemmer takes them for forms of "busi" (busy), "custom", "even", "except",
 /// "hospit" (hospital), "person", "sever" (severe), "tire" and "wrong".
-const APART: [(&str, &str); 14] = [
+const APART: [(&str, &str); 15] = [
     ("business", "business"),
     ("businesses", "business"),
     ("customer", "customer"),
@@ -48,6 +48,7 @@ const APART: [(&str, &str); 14] = [
     ("several", "several"),
     ("tired", "tired"),
     ("wrongful", "wrongful"),
+    ("wrongfully", "wrongful"),
 ];
 
 /// Returns the algorithm for the language with this primary subtag, if there is one.
@@ -92,6 +93,8 @@ mod tests {
         for (language, word, expected) in [
             ("en", "leaking", "leak"),
             ("EN", "evenings", "evening"),
+            ("en", "wrongfully", "wrongful"),
+            ("en", "wrongly", "wrong"),
             ("de", "rechnungen", "rechnung"),
             ("fr", "personally", "personally"),
             ("ja", "leaking", "leaking"),
