@@ -328,6 +328,9 @@ fn a_search_that_finds_nothing_lists_the_reviews_that_fit_best() {
         let told = format!("\"{negation}\" was not searched for");
         assert!(hints(&page, &told), "{page}");
     }
+    // A negation that is searched for is not named.
+    let page = search(&json!({"words": "nobody recommend zzz"}));
+    assert!(!hints(&page, "was not searched for"), "{page}");
     let page = search(&json!({"words": "missed deadlines zzz"}));
     assert!(hints(&page, "\"deadlines\" alone"), "{page}");
     let found = answered("search", &json!({"query": "fees xyzzy"})).unwrap();
@@ -337,6 +340,10 @@ fn a_search_that_finds_nothing_lists_the_reviews_that_fit_best() {
     let found = answered("search", &json!({"query": "how are the fees"})).unwrap();
     let title = found["results"][0]["title"].as_str().unwrap();
     assert!(title.contains(": fees"), "{title}");
+    assert!(!title.contains("not all words"), "{title}");
+    // Words that overlap or are repeated count once.
+    let found = answered("search", &json!({"query": "how were the fees fees fee"})).unwrap();
+    let title = found["results"][0]["title"].as_str().unwrap();
     assert!(!title.contains("not all words"), "{title}");
     let page = search(&json!({"words": "xyzzy plugh"}));
     assert_eq!(page["ranked"], 0);

@@ -236,8 +236,7 @@ fn advise(catalog: &Catalog, query: &Query<'_>, hints: &[Hint<'_>], ranked: u32)
     let folded = words.or(query.filter.text).unwrap_or_default();
     let mut sentences: Vec<String> = Vec::new();
     if ranked > 0 {
-        let negation = folded.split_whitespace().find(|word| is_negation(word));
-        let opposite = negation
+        let opposite = negation_left_out(query.filter.words)
             .map(|word| format!("; {word:?} was not searched for, so they may say the opposite"));
         sentences.push(format!(
             "no review matches all of it; the listed reviews have some of the words or forms of them, best first, \
@@ -329,7 +328,7 @@ pub(super) fn list_reviews_since(
 }
 
 /// Returns ids, titles, snippets and URLs of the ten reviews that fit the words best, in the format of the `search` tool of ChatGPT
-/// connectors. If none has all words, the titles say so.
+/// connectors. If none has all words, the title of each says whether it lacks some.
 pub(super) fn search(
     catalog: &Catalog,
     members: &Members,
@@ -371,6 +370,16 @@ pub(super) fn search(
         object.end();
         Ok(ResultJson::of(&json))
     })
+}
+
+/// Returns a word that negates, and that a ranked search leaves out as a function word.
+fn negation_left_out(words: Option<Words<'_>>) -> Option<&str> {
+    let wanted = wanted_terms(words);
+    let telling = telling_terms(wanted.clone());
+    let left_out = wanted
+        .into_iter()
+        .find(|term| is_negation(term.text) && !telling.contains(term))?;
+    Some(left_out.text)
 }
 
 /// Returns the terms of `words` that are not excluded.
@@ -510,6 +519,14 @@ fn find_in<'t>(text: &'t str, terms: &[Term<'_>]) -> FoundInText<'t> {
             found.push(word);
         }
     }
+    // One range holds several terms that overlap, such as "call" and "called".
+    let places: Vec<String> = ranges
+        .iter()
+        .map(|range| fold(&text[range.clone()]))
+        .collect();
+    let has_all = terms
+        .iter()
+        .all(|term| places.iter().any(|place| place.contains(term.text)));
     let first = ranges.first().map_or(0, |range| range.start);
     let sentence = sentences(text).find(|sentence| sentence.end > first);
     let mut start = sentence.map_or(0, |sentence| sentence.start.min(first));
@@ -519,7 +536,7 @@ fn find_in<'t>(text: &'t str, terms: &[Term<'_>]) -> FoundInText<'t> {
     }
     FoundInText {
         words: found,
-        has_all: ranges.len() >= terms.len(),
+        has_all,
         snippet: truncate(&text[start..], SNIPPET_BYTES_MAX).trim(),
     }
 }
