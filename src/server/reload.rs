@@ -241,6 +241,8 @@ impl ReloadWorker {
         }
         if has_reviews {
             self.reload();
+            // What a refused file has taken, too.
+            return_freed_memory();
         } else {
             self.report_missing();
         }
@@ -398,7 +400,7 @@ fn without_value(problem: &Problem) -> String {
 }
 
 /// Frees the `previous` state and compresses the documents of `served`, until that is replaced or the server is gone, on
-/// a thread of low priority. Until then documents are sent as they are. What the load has freed goes back to the system.
+/// a thread of low priority. Until then documents are sent as they are. Then freed memory goes back to the system.
 fn compress(app: &Arc<AppState>, served: Arc<ServedState>, previous: Option<Arc<ServedState>>) {
     let app = Arc::downgrade(app);
     let spawned = thread::Builder::new()
@@ -424,9 +426,9 @@ fn is_replaced(served: &Arc<ServedState>, app: &Weak<AppState>) -> bool {
     }
 }
 
-/// Has mimalloc return to the system what a load has freed: it does so a second after pages were freed, but looks for such
-/// pages only when a thread frees a page or ends, which a server at rest does not. So a thread ends then; if none can be
-/// started, the only cost is memory.
+/// Has mimalloc return to the system most of what a load has freed: it does so a second after pages were freed, but looks for
+/// such pages only when a thread frees a page or ends, which a server at rest does not. So a thread ends then; if none can
+/// be started, the only cost is memory.
 fn return_freed_memory() {
     let _refused = thread::Builder::new()
         .name("purge".to_owned())
