@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 
 use crate::model::{Dataset, Review};
 use crate::wire::date::Date;
+use crate::wire::text::fill_places;
 
 /// Fewest digits of a count that is written with a mark between thousands: languages differ about four digits.
 const GROUPED_DIGITS_MIN: usize = 5;
@@ -32,11 +33,7 @@ impl Sentences {
 
     /// The sentence of `key` with these values in its places.
     pub(super) fn fill(&self, key: &str, values: &[(&str, &str)]) -> String {
-        let mut text = self.by_key.get(key).copied().unwrap_or_default().to_owned();
-        for (place, value) in values {
-            text = text.replace(&format!("{{{place}}}"), value);
-        }
-        text
+        fill_places(self.by_key.get(key).copied().unwrap_or_default(), values)
     }
 
     /// A number with this many decimals.

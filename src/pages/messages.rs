@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use crate::model::site::Clientele;
 use crate::wire::date::Date;
+use crate::wire::text::fill_places;
 
 /// The message files of a language.
 #[derive(Clone, Copy)]
@@ -136,17 +137,7 @@ pub(crate) struct Pattern(String);
 impl Pattern {
     /// Returns the message with these values for its placeholders.
     pub(crate) fn fill(&self, values: &[(&str, &str)]) -> String {
-        let mut filled = String::with_capacity(self.0.len() + 16);
-        let mut rest = self.0.as_str();
-        while let Some((before, after)) = rest.split_once('{') {
-            filled.push_str(before);
-            let (name, after) = after.split_once('}').unwrap_or((after, ""));
-            let value = values.iter().find(|(value_name, _)| *value_name == name);
-            filled.push_str(value.map_or("", |(_, value)| value));
-            rest = after;
-        }
-        filled.push_str(rest);
-        filled
+        fill_places(&self.0, values)
     }
 
     /// Returns the text before the only placeholder, for values that need markup.

@@ -83,6 +83,23 @@ pub fn push_percent(out: &mut String, text: &str, is_plain: impl Fn(u8) -> bool)
     );
 }
 
+/// Returns `pattern` with a value for each place such as `{count}`; a place without a value becomes empty. Values are not
+/// searched for places.
+#[must_use]
+pub fn fill_places(pattern: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::with_capacity(pattern.len() + 16);
+    let mut rest = pattern;
+    while let Some((before, after)) = rest.split_once('{') {
+        filled.push_str(before);
+        let (name, after) = after.split_once('}').unwrap_or((after, ""));
+        let value = values.iter().find(|(place, _)| *place == name);
+        filled.push_str(value.map_or("", |(_, value)| value));
+        rest = after;
+    }
+    filled.push_str(rest);
+    filled
+}
+
 /// Calls `push` with the pieces of `bytes` in percent-encoding, in upper case. `is_plain` gets the bytes from each one on,
 /// and returns whether the first of them stays as it is.
 pub fn percent_encode(bytes: &[u8], is_plain: impl Fn(&[u8]) -> bool, mut push: impl FnMut(&[u8])) {
@@ -113,6 +130,12 @@ mod tests {
         assert_eq!(cut(&format!("x{}", "é".repeat(32))).len(), 63);
         assert_eq!(cut_lossy(b"a\xff"), "a\u{fffd}");
         assert_eq!(cut_lossy(&[0xff; 70]).len(), 63);
+    }
+
+    #[test]
+    fn places_are_filled_once() {
+        let values = [("a", "{b}"), ("b", "x")];
+        assert_eq!(fill_places("{a}, {b} {c}.", &values), "{b}, x .");
     }
 
     #[test]
