@@ -6,7 +6,8 @@ use std::sync::Arc;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use super::{Members, TOOLS, get_technician, search_reviews};
+use super::{Members, TOOLS, get_technician, search, search_reviews};
+use crate::dataset::NAME_BYTES_MAX;
 use crate::dataset::names::add_listed;
 use crate::dataset::sample;
 use crate::mcp::Origin;
@@ -397,6 +398,20 @@ fn search_and_fetch_have_the_form_that_connectors_ask_for() {
     let found = answer("search", json!({"query": "missed deadline"}));
     let title = text(&found["results"][0]["title"]);
     assert!(title.ends_with(": missed, deadline"), "{title}");
+}
+
+#[test]
+fn ten_results_fit_with_the_longest_authors() {
+    let catalog = catalog_of(|review| {
+        review.author = "\"".repeat(NAME_BYTES_MAX);
+        review.text = format!("word {}", "\"".repeat(5_000));
+    });
+    let arguments = json!({"query": "word"});
+    let members = arguments.as_object().expect("an object");
+    let found = search(&catalog, members, &mut RequestWork::new()).expect("it is right");
+    assert!(found.len() < 50_000, "{}", found.len());
+    let found: Value = serde_json::from_slice(found.json()).expect("JSON");
+    assert_eq!(list(&found["results"]).len(), 10);
 }
 
 #[test]
