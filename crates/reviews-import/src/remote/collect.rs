@@ -65,7 +65,7 @@ impl Default for CollectLimits {
 pub struct Collected {
     /// The pages with reviews, each an export.
     pub pages: Vec<Vec<u8>>,
-    /// Those of a source of one document.
+    /// The validators of the document, if the source is a single document.
     pub validators: SourceValidators,
     /// Whether the source answered that it has not changed.
     pub is_unchanged: bool,
@@ -131,11 +131,11 @@ impl RemoteError {
     }
 }
 
-/// Reads all pages of a source. `token` is what its variable or file has; `known` belongs to the document that was read
-/// last.
+/// Reads all pages of a source. `token` is what its variable or file has; `last` has the validators of the document that
+/// was read last.
 ///
 /// # Errors
-/// The first that a page meets, after up to three tries; then no page is returned.
+/// The error of the first page that cannot be read, after up to three tries; then no page is returned.
 pub fn collect(
     source: &RemoteSource,
     token: Option<&str>,
@@ -150,13 +150,13 @@ pub fn collect(
     };
     let token = collection.authorize(source.kind, token)?;
     let mut collected = Collected::default();
+    let is_single = source.kind.is_single_document();
     let mut page = PageNumber::first();
     loop {
         if page.number > limits.pages_max {
             return Err(RemoteError::TooManyPages(limits.pages_max));
         }
         let mut request = platform::request(source, token.as_deref(), &page);
-        let is_single = !source.kind.needs_token();
         if is_single {
             add_conditions(&mut request, last);
         }
@@ -247,15 +247,23 @@ impl<C: RemoteClient> Collection<'_, C> {
                 return Err(RemoteError::Wait(time));
             }
             if tried == TRIES_MAX || !error.may_pass() {
-                return Err(match (error, demanded) {
-                    (RemoteError::Status(429 | 503), Some(time)) => RemoteError::Wait(time),
-                    (error, _) => error,
-                });
+                return Err(last_error(error, demanded));
             }
             let wait = demanded.unwrap_or(WAITS[tried as usize - 1]);
             self.client.wait(wait);
         }
     }
+}
+
+/// The error of the last try: the demanded wait, if the status is one that comes with it. 429 (RFC 6585 §4) and 503 (RFC
+/// 9110 §15.6.4) say that the same request is answered later; no other status promises that.
+fn last_error(error: RemoteError, demanded: Option<Duration>) -> RemoteError {
+    if let Some(time) = demanded
+        && matches!(error, RemoteError::Status(429 | 503))
+    {
+        return RemoteError::Wait(time);
+    }
+    error
 }
 
 /// Reads `Retry-After` in seconds (RFC 9110 §10.2.3); a date is not read, and counts as absent.

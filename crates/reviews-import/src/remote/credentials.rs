@@ -26,7 +26,7 @@ pub enum CredentialsError {
     ControlCharacter,
     /// JSON for a platform that has only tokens.
     #[error("{0} has a token, and no JSON object")]
-    NotAToken(RemoteKind),
+    OnlyTokens(RemoteKind),
     /// JSON without the keys of Google.
     #[error("an object with client_id, client_secret and refresh_token is wanted")]
     GoogleKeys,
@@ -80,7 +80,7 @@ impl Credentials {
         match kind {
             RemoteKind::Google => google(text),
             RemoteKind::Yotpo => yotpo(text),
-            _ => Err(CredentialsError::NotAToken(kind)),
+            _ => Err(CredentialsError::OnlyTokens(kind)),
         }
     }
 }

@@ -171,7 +171,7 @@ pub(super) fn read_page(
     response: &RemoteResponse,
     page: &PageNumber,
 ) -> Result<PageSummary, PageError> {
-    if matches!(kind, RemoteKind::Json | RemoteKind::Csv) {
+    if kind.is_single_document() {
         // Whether it has reviews is found when it is read as an export.
         return Ok(PageSummary {
             count: 1,

@@ -44,7 +44,7 @@ pub struct RemoteSource {
     /// The id of the business's location that its reviews are about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
-    /// What is known of reviews of which the source says nothing.
+    /// How reviews were verified when the source does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<RemoteVerification>,
 }
@@ -66,7 +66,7 @@ pub enum RemoteKind {
     Csv,
 }
 
-/// How reviews were verified of which the source itself does not say it.
+/// How reviews were verified when the source does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RemoteVerification {
@@ -128,7 +128,13 @@ impl RemoteKind {
     /// Whether the platform answers only with a token.
     #[must_use]
     pub fn needs_token(self) -> bool {
-        !matches!(self, RemoteKind::Json | RemoteKind::Csv)
+        !self.is_single_document()
+    }
+
+    /// Whether the source is one document, and not pages of a platform.
+    #[must_use]
+    pub fn is_single_document(self) -> bool {
+        matches!(self, RemoteKind::Json | RemoteKind::Csv)
     }
 
     /// The format of its pages; `None` where it is detected.
@@ -140,7 +146,7 @@ impl RemoteKind {
             RemoteKind::Judgeme => named("judgeme-api"),
             RemoteKind::Yotpo => named("yotpo-api"),
             RemoteKind::Woocommerce => named("woocommerce-api"),
-            // Of objects with these keys, which its answers are turned into (`shopify`).
+            // `shopify::flatten` turns its answers into this format.
             RemoteKind::Shopify => named("shopify-api"),
             RemoteKind::Json | RemoteKind::Csv => None,
         }
