@@ -16,23 +16,24 @@ const NUMBER_CHARS: usize = 7;
 const NUMBER_MAX: u64 = 9_999_999;
 
 /// Returns the id of the review with the id `own` in `source`.
-pub(super) fn of_own(source: &str, own: &str) -> String {
+pub(super) fn id_of_own(source: &str, own: &str) -> String {
     derived(source, &["id", own])
 }
 
 /// Returns the id of a review whose source has no ids; after an edit of its text it is another review.
-pub(super) fn of_content(source: &str, author: &str, date: Date, text: &str) -> String {
+pub(super) fn id_of_content(source: &str, author: &str, date: Date, text: &str) -> String {
     derived(source, &["content", author, &date.to_string(), text])
 }
 
-/// Returns the id of a review whose source has no ids and an approximate date, which is another one in each export.
-pub(super) fn of_about(source: &str, author: &str, text: &str) -> String {
+/// Returns the id of a review whose source has no ids, and whose date is approximate. The date is not a part of it, because
+/// it is another one in each export.
+pub(super) fn id_of_approximate(source: &str, author: &str, text: &str) -> String {
     derived(source, &["about", author, text])
 }
 
 /// Returns the id of a review without id and date. All such reviews have one day, so the ids give the order of the file:
 /// `below` is the number of records after this one.
-pub(super) fn of_undated(source: &str, author: &str, text: &str, below: u64) -> String {
+pub(super) fn id_of_undated(source: &str, author: &str, text: &str, below: u64) -> String {
     let whole = derived(source, &["undated", author, text]);
     let (name, hash) = whole.rsplit_once('-').unwrap_or(("", &whole));
     let name = &name[..name.len().min(PREFIX_MAX - NUMBER_CHARS)];
@@ -70,7 +71,7 @@ fn derived(source: &str, parts: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{of_content, of_own};
+    use super::{id_of_content, id_of_own};
     use reviewd_data::dataset::is_review_id;
     use reviewd_wire::date::Date;
 
@@ -79,17 +80,17 @@ mod tests {
         // If this value changed, the next import would add every review again under a new id.
         let id = "google-6a3a3793296502e662a9c97b1e123ae4";
         for source in ["google", "Google"] {
-            assert_eq!(of_own(source, "AbFvOqk1"), id);
+            assert_eq!(id_of_own(source, "AbFvOqk1"), id);
         }
-        assert_ne!(of_own("google", "a"), of_own("trustpilot", "a"));
+        assert_ne!(id_of_own("google", "a"), id_of_own("trustpilot", "a"));
         let day = Date::new(2024, 3, 4).unwrap();
         assert_ne!(
-            of_content("x", "ab", day, "c"),
-            of_content("x", "a", day, "bc")
+            id_of_content("x", "ab", day, "c"),
+            id_of_content("x", "a", day, "bc")
         );
-        assert_ne!(of_content("x", "a", day, "c"), of_own("x", "a"));
+        assert_ne!(id_of_content("x", "a", day, "c"), id_of_own("x", "a"));
         for source in ["Ärzte & Co. / Bewertungen aus aller Welt", "評"] {
-            assert!(is_review_id(&of_own(source, "x")), "{source}");
+            assert!(is_review_id(&id_of_own(source, "x")), "{source}");
         }
     }
 }

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::identity::{of_about, of_content, undated_hash};
+use super::identity::{id_of_approximate, id_of_content, undated_hash};
 use super::normalize::{Candidate, RecordError, id_of, normalize, unusable};
 use super::record::{Field, Record, RecordResult, Refusal};
 use super::review::ReviewObject;
@@ -98,7 +98,7 @@ struct Slot<'f> {
     stored: Option<Version<'f>>,
     arrived: Option<Arrived<'f>>,
     /// Whether the import has a record with this id, even a refused one.
-    is_named: bool,
+    is_in_import: bool,
 }
 
 /// A review as stored in the file.
@@ -235,7 +235,7 @@ impl<'f> Merge<'f> {
             Err(error) => {
                 match id_of(&record, source) {
                     // The source still has the review, although its record was refused.
-                    Some(id) => self.mark_named(&id),
+                    Some(id) => self.mark_in_import(&id),
                     None => self.unidentified += 1,
                 }
                 self.push_refusal(at, record.line, error.to_string());
@@ -244,9 +244,9 @@ impl<'f> Merge<'f> {
     }
 
     /// Records that the import has a record with this id, if a review is stored under it.
-    fn mark_named(&mut self, id: &str) {
+    fn mark_in_import(&mut self, id: &str) {
         if let Some(slot) = self.slots.get_mut(id) {
-            slot.is_named = true;
+            slot.is_in_import = true;
         }
     }
 
@@ -270,9 +270,10 @@ impl<'f> Merge<'f> {
         }
         self.imported.insert(says.platform());
         // A review that had no id of its own when it was removed may have one now, so both ids are checked.
-        let [platform, author, text] = ["source", "author", "text"].map(|key| says.text(key));
-        let by_content = of_content(platform, author, candidate.date, text);
-        if self.ignored.contains(&id) || self.ignored.contains(&by_content) {
+        let platform = says.text("source");
+        let author = says.text("author");
+        let content_id = id_of_content(platform, author, candidate.date, says.text("text"));
+        if self.ignored.contains(&id) || self.ignored.contains(&content_id) {
             self.sources[at].ignored += 1;
             return Ok(None);
         }
@@ -281,8 +282,8 @@ impl<'f> Merge<'f> {
             check_same_review(&says, stored.as_ref())?;
         }
         says.keep_avatar(stored.as_ref());
-        for text in unusable(record) {
-            self.remark(at, record.line, text);
+        for remark in unusable(record) {
+            self.remark(at, record.line, remark);
         }
         // The rank depends only on the source's data, so the same version wins in the next import.
         let mut ranked = says.0.clone();
@@ -325,7 +326,7 @@ impl<'f> Merge<'f> {
     /// Stores a version, or decides between it and an earlier one of this import.
     fn arrive(&mut self, id: String, arrived: Arrived<'f>) {
         let slot = self.slots.entry(id).or_default();
-        slot.is_named = true;
+        slot.is_in_import = true;
         let Some(mut earlier) = slot.arrived.take() else {
             slot.arrived = Some(arrived);
             return;
@@ -389,7 +390,7 @@ impl<'f> Merge<'f> {
         let superseded = self.superseded();
         let mut ids = Vec::new();
         for (id, slot) in &self.slots {
-            if slot.is_named || superseded.contains(id) {
+            if slot.is_in_import || superseded.contains(id) {
                 continue;
             }
             let stored = slot.stored_review();

@@ -199,12 +199,12 @@ impl Values {
         let platform = &self.platform;
         let author = &self.author;
         match self.date.precision {
-            None => identity::of_content(platform, author, self.date.date, self.text()),
+            None => identity::id_of_content(platform, author, self.date.date, self.text()),
             Some(DatePrecision::Unknown) => {
                 let below = source.count - record.number.min(source.count);
-                identity::of_undated(platform, author, self.text(), below)
+                identity::id_of_undated(platform, author, self.text(), below)
             }
-            Some(_) => identity::of_about(platform, author, self.text()),
+            Some(_) => identity::id_of_approximate(platform, author, self.text()),
         }
     }
 
@@ -321,7 +321,7 @@ fn own_id(record: &Record, platform: &str) -> Option<String> {
     if record.is_ours && is_review_id(own) {
         return Some(own.to_owned());
     }
-    Some(identity::of_own(platform, own))
+    Some(identity::id_of_own(platform, own))
 }
 
 /// Returns a text without markup, or a name in one line; `None` if the source has no column for it. Texts exported from
@@ -414,10 +414,14 @@ fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Stars, RecordErro
     if let Some(value) = record.filled(Field::Rating) {
         let listed = stars_of_words.get(&value.to_lowercase());
         let text = listed.map_or(value, String::as_str);
-        let of_format = Some(source.format.best.as_str()).filter(|best| !best.is_empty());
+        let best_of_format = source.format.best.as_str();
+        let mut best = record.filled(Field::BestRating);
+        if best.is_none() && !best_of_format.is_empty() {
+            best = Some(best_of_format);
+        }
         let scale = Scale {
             named: source.options.scale,
-            best: record.filled(Field::BestRating).or(of_format),
+            best,
         };
         return rating::parse(text, scale).map_err(|error| RecordError::Rating {
             text: text.trim().to_owned(),
@@ -484,12 +488,16 @@ fn location(record: &Record, source: &ImportSource<'_>) -> Option<Value> {
     Some(id.into())
 }
 
-/// Returns the language if it is a tag; a name such as "English" is not a tag, although it has the form of one.
+/// Returns the language of a field; `Some(None)` if it is not a tag. A name such as "English" is not a tag, although it
+/// has the form of one.
 fn stated_language(record: &Record) -> Option<Option<String>> {
     let tag = record.value(Field::Language)?.trim().replace('_', "-");
     let primary = tag.split('-').next().unwrap_or_default();
     let is_tag = primary.len() <= 3 && is_language_tag(&tag);
-    Some(Some(tag).filter(|_| is_tag))
+    if !is_tag {
+        return Some(None);
+    }
+    Some(Some(tag))
 }
 
 /// Returns the date of the review: a day, a time relative to the collection, a month, or a year; without any date the day
@@ -638,8 +646,8 @@ fn reply(
         return Ok(Some(Value::Null));
     }
     let stated = day(record, Field::OwnerReplyDate, source)?;
-    // A month may begin before the review, but no reply does.
-    let date = stated.max(review).or(stated);
+    // A month may begin before the review, but no reply does. If only one of both dates is known, it is that one.
+    let date = stated.max(review);
     // Without any date the record is already refused.
     Ok(date.map(|date| json!({"text": text, "date": date.to_string()})))
 }
@@ -679,5 +687,8 @@ fn url(record: &Record, field: Field) -> Option<Option<String>> {
         None => written.to_owned(),
     };
     let is_valid = url.len() <= URL_BYTES_MAX && is_absolute_url(&url);
-    Some(Some(url).filter(|_| is_valid))
+    if !is_valid {
+        return Some(None);
+    }
+    Some(Some(url))
 }

@@ -18,7 +18,7 @@ impl Merge<'_> {
         for (id, slot) in &self.slots {
             if slot.stored.is_none() {
                 added.extend(slot.arrived.as_ref().map(|arrived| (id, arrived)));
-            } else if !slot.is_named {
+            } else if !slot.is_in_import {
                 // A stored review that a source named by its id is the same review, not a duplicate.
                 stored.push((id, slot));
             }

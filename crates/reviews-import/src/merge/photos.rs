@@ -28,8 +28,8 @@ impl Merge<'_> {
         self.photos = photos;
     }
 
-    /// The addresses of pictures that are not fetched yet, of the reviews that are published or not hidden at their source,
-    /// each once.
+    /// The addresses of pictures that are not fetched yet, each once. A review of this import counts unless its source hides
+    /// it; another one counts if it is published.
     pub fn photo_urls(&self) -> Vec<String> {
         let superseded = self.superseded();
         let mut urls = Vec::new();

@@ -74,11 +74,11 @@ pub struct Report {
 pub struct PhotoCounts {
     /// Pictures that are to be fetched, in a dry run; else those that were.
     pub fetched: u64,
-    /// Pictures that were not, and so stay at their addresses.
+    /// Pictures that could not be fetched, and so stay at their addresses.
     pub failed: u64,
     /// Bytes of the new files.
     pub bytes: u64,
-    /// The first of them, with reasons.
+    /// The first of those that failed, with reasons.
     pub failures: Vec<String>,
 }
 

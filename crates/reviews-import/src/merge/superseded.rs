@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::{Merge, Slot, of_about, of_content};
+use super::{Merge, Slot, id_of_approximate, id_of_content};
 use crate::review::ReviewObject;
 use crate::text::normal;
 
@@ -17,27 +17,38 @@ impl Merge<'_> {
         superseded
     }
 
-    /// Stored reviews without a text of which this import has the text: same platform, author, day and stars.
+    /// Ids of stored reviews without a text, if a new review of this import has a text and the same platform, author, day
+    /// and stars.
     fn without_text(&self) -> HashSet<String> {
         let mut found = HashSet::new();
-        for slot in self.slots.values().filter(|slot| slot.stored.is_none()) {
-            let Some(review) = slot.arrived_review() else {
+        for slot in self.slots.values() {
+            if slot.stored.is_some() {
+                continue;
+            }
+            let Some(new) = slot.arrived_review() else {
                 continue;
             };
-            let Some(date) = review.date().filter(|_| !review.text("text").is_empty()) else {
+            let Some(date) = new.date() else {
                 continue;
             };
-            let source = review.text("source");
-            let author = review.text("author");
+            if new.text("text").is_empty() {
+                continue;
+            }
+            let source = new.text("source");
+            let author = new.text("author");
+            // The ids that it would have without its text.
             for id in [
-                of_content(source, author, date, ""),
-                of_about(source, author, ""),
+                id_of_content(source, author, date, ""),
+                id_of_approximate(source, author, ""),
             ] {
-                let Some(slot) = self.slots.get(&id).filter(|slot| !slot.is_named) else {
+                let Some(without_text) = self.slots.get(&id) else {
                     continue;
                 };
-                if let Some(stored) = slot.stored_review()
-                    && stored.0.get("rating") == review.0.get("rating")
+                if without_text.is_in_import {
+                    continue;
+                }
+                if let Some(stored) = without_text.stored_review()
+                    && stored.0.get("rating") == new.0.get("rating")
                 {
                     found.insert(id);
                 }
@@ -46,7 +57,7 @@ impl Merge<'_> {
         found
     }
 
-    /// Reviews with an approximate date that are there with an exact one, too: same platform, author and text.
+    /// Ids of reviews with an approximate date, if there is one with an exact date and the same platform, author and text.
     fn approximate(&self) -> HashSet<String> {
         let mut approximate = Vec::new();
         let mut exact_slots = Vec::new();
@@ -60,10 +71,10 @@ impl Merge<'_> {
         if approximate.is_empty() {
             return HashSet::new();
         }
-        let exact: HashSet<u64> = exact_slots.into_iter().filter_map(content).collect();
+        let exact: HashSet<u64> = exact_slots.into_iter().filter_map(content_hash).collect();
         let mut replaced = HashSet::new();
         for (id, slot) in approximate {
-            if content(slot).is_some_and(|content| exact.contains(&content)) {
+            if content_hash(slot).is_some_and(|hash| exact.contains(&hash)) {
                 replaced.insert(id.clone());
             }
         }
@@ -71,8 +82,8 @@ impl Merge<'_> {
     }
 }
 
-/// Identifies the content of a review; `None` without a text.
-fn content(slot: &Slot<'_>) -> Option<u64> {
+/// The same number for reviews with the same platform, author and text; `None` without a text.
+fn content_hash(slot: &Slot<'_>) -> Option<u64> {
     let review = ReviewObject::parse(&slot.version()?.json)?;
     let text = normal(review.text("text"));
     if text.is_empty() {

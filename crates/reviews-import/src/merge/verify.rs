@@ -40,10 +40,10 @@ impl Merge<'_> {
             VerifiedAs::Platform { by, method } => json!({"by": by, "method": method}),
             VerifiedAs::Account(by) => json!({"by": by, "method": METHOD_ACCOUNT}),
         };
-        let mut says = ReviewObject::default();
-        says.set("verified", is_verified);
-        says.set("verification", verification);
-        let review = says.over(Some(&stored));
+        let mut changes = ReviewObject::default();
+        changes.set("verified", is_verified);
+        changes.set("verification", verification);
+        let review = changes.over(Some(&stored));
         if review == stored {
             return false;
         }
