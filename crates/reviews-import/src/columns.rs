@@ -143,13 +143,14 @@ impl Columns {
         Ok(columns)
     }
 
-    /// Checks that all required fields have a column, and that no two columns in use have the same name.
+    /// Checks that all required fields have a column, among them the text if `needs_text` and the date if `needs_date`, and
+    /// that no two columns in use have the same name.
     pub(super) fn check(
         &self,
         shape: &Shape,
         rules: Rules<'_>,
-        has_text: bool,
-        has_date: bool,
+        needs_text: bool,
+        needs_date: bool,
     ) -> Result<(), ColumnsError> {
         if rules.is_table {
             self.check_repeated(shape)?;
@@ -167,7 +168,7 @@ impl Columns {
                 });
             }
         }
-        if !self.has(Field::Date) && has_date && !is_whole {
+        if !self.has(Field::Date) && needs_date && !is_whole {
             return Err(ColumnsError::NoDate {
                 columns: quoted(shape),
                 example: self.example(shape),
@@ -175,7 +176,7 @@ impl Columns {
         }
         let texts = [Field::Text, Field::Title, Field::Pros, Field::Cons];
         let is_missing = texts.into_iter().all(|field| !self.has(field));
-        if has_text && rules.format.is_generic() && is_missing {
+        if needs_text && rules.format.is_generic() && is_missing {
             return Err(ColumnsError::NoText {
                 columns: quoted(shape),
                 example: self.example(shape),
@@ -224,14 +225,14 @@ impl Columns {
         let mut taken = Vec::new();
         let mut example = String::new();
         for field in [Field::Rating, Field::Date, Field::Text, Field::Author] {
+            if self.has(field) {
+                continue;
+            }
             let free = (0..shape.columns.len()).filter(|at| {
                 let column = &shape.columns[*at];
                 let is_free = !self.uses(*at) && !taken.contains(at) && !is_key(&column.normal);
                 is_free && !column.is_object && can_be_typed(column.name.trim())
             });
-            if self.has(field) {
-                continue;
-            }
             let fitting = free.filter(|at| is_likely(shape, field, *at));
             let best = match field {
                 Field::Text => fitting.max_by_key(|at| length(shape, *at)),
@@ -330,13 +331,13 @@ impl Columns {
         for (at, column) in shape.columns.iter().enumerate() {
             let is_mapped = named.contains(&at);
             let is_of_format = !rules.format.is_generic() && is_among(of_format, &column.normal);
-            // The members of objects, such as those of a product, are about something else.
-            // But `moderation.status` is.
+            // A member of an object, such as that of a product, is about something else, unless the whole path is the name
+            // of a status, such as `moderation.status`.
             let joined = column.normal.replace('.', "");
             let is_member = column.normal.contains('.') && !is_status_name(&joined);
             let is_own = !is_member && !column.is_object;
-            let is_used = self.uses(at) && !is_mapped;
-            if !is_mapped && !is_of_format && (!is_own || is_used) {
+            let is_free = is_own && !self.uses(at);
+            if !is_mapped && !is_of_format && !is_free {
                 continue;
             }
             let published = rules.format.published.as_str();
@@ -625,12 +626,14 @@ fn is_usable(shape: &Shape, field: Field, group: &ColumnGroup) -> bool {
     }
     let texts: Vec<String> = texts(shape, field, group).collect();
     if texts.is_empty() {
-        // A column without values may be the text of reviews without one, but not the stars.
+        // All reviews may be without a text, but not without stars, a date or an author. Such a column is used only if its
+        // values are lists or objects, so that the error names them, or if there is no value in any column.
+        let is_required = matches!(field, Field::Rating | Field::Date | Field::Author);
         let mut records = shape.sample.iter();
-        return !matches!(field, Field::Rating | Field::Date | Field::Author)
-            || records
-                .any(|record| matches!(group.read(shape, field, record), Resolved::Wrong(_)))
-            || shape.columns.iter().all(|column| column.filled == 0);
+        let has_wrong =
+            records.any(|record| matches!(group.read(shape, field, record), Resolved::Wrong(_)));
+        let is_all_empty = shape.columns.iter().all(|column| column.filled == 0);
+        return !is_required || has_wrong || is_all_empty;
     }
     let mut fitting = 0;
     for text in &texts {

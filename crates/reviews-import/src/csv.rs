@@ -73,7 +73,11 @@ impl<'t> CsvTable<'t> {
         std::iter::from_fn(move || {
             let mut record = StringRecord::new();
             let read_from = offset(reader.position(), text);
-            if is_over || !reader.read_record(&mut record).ok()? {
+            if is_over {
+                return None;
+            }
+            let has_record = reader.read_record(&mut record).ok()?;
+            if !has_record {
                 return None;
             }
             let end = offset(reader.position(), text);

@@ -220,10 +220,16 @@ impl Readings {
             (None, &[(first, 1 | 2), (second, 1 | 2), (third, digits @ (2 | 4))]) => {
                 is_short = digits == 2;
                 let century = if is_short { CENTURY } else { 0 };
+                // A year of four digits is last here.
+                let year_first = if is_short {
+                    date(century + first, second, third)
+                } else {
+                    None
+                };
                 [
                     date(century + third, second, first),
                     date(century + third, first, second),
-                    date(century + first, second, third).filter(|_| is_short),
+                    year_first,
                 ]
             }
             _ => return None,
@@ -248,11 +254,12 @@ impl Readings {
     /// Returns all possible days. In a date with points the month is not first if the day can be.
     fn possible(&self) -> Vec<Date> {
         let [day_first, month_first, year_first] = self.days;
-        let month_first = month_first.filter(|_| !self.is_dotted || day_first.is_none());
-        let mut days: Vec<Date> = [day_first, month_first, year_first]
-            .into_iter()
-            .flatten()
-            .collect();
+        let mut days = Vec::new();
+        days.extend(day_first);
+        if !self.is_dotted || day_first.is_none() {
+            days.extend(month_first);
+        }
+        days.extend(year_first);
         days.sort_unstable();
         days.dedup();
         days
@@ -340,10 +347,12 @@ fn is_year(part: &str) -> bool {
 
 /// The month that a name or a number of at most two digits states.
 fn month_or_number(part: &str) -> Option<u32> {
-    match part.parse() {
-        Ok(number) if part.len() <= 2 => Some(number),
-        _ => month_of(part),
+    if part.len() <= 2
+        && let Ok(number) = part.parse()
+    {
+        return Some(number);
     }
+    month_of(part)
 }
 
 /// Parses a date without separators: seconds or milliseconds since 1970, `20240305`, or an Excel date (days since
@@ -357,12 +366,16 @@ fn of_digits(text: &str) -> Option<Date> {
         return None;
     }
     let number: u32 = days.parse().ok()?;
-    let found = match days.len() {
-        8 if days == text => date(number / 10_000, number / 100 % 100, number % 100)?,
-        5 => Date::from_days(Date::new(1899, 12, 30).ok()?.days() + number)?,
-        _ => return None,
+    let is_excel = days.len() == 5;
+    let is_year_month_day = days.len() == 8 && days == text;
+    let found = if is_excel {
+        Date::from_days(Date::new(1899, 12, 30).ok()?.days() + number)?
+    } else if is_year_month_day {
+        date(number / 10_000, number / 100 % 100, number % 100)?
+    } else {
+        return None;
     };
-    let year_max = if days.len() == 5 { 2_099 } else { 9_999 };
+    let year_max = if is_excel { 2_099 } else { 9_999 };
     if !(YEAR_MIN..=year_max).contains(&found.year()) {
         return None;
     }

@@ -154,7 +154,7 @@ impl From<NotPublic> for ureq::Error {
     }
 }
 
-/// Looks up names, and refuses one of which any address is not permitted.
+/// Looks up names, and refuses a name if any of its addresses is not permitted.
 struct PublicResolver {
     inner: DefaultResolver,
     allow_private: bool,

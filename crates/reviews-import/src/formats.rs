@@ -56,7 +56,7 @@ pub struct SourceFormat {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Form {
-    /// Rows, the first of which names the columns.
+    /// Rows; the first one names the columns.
     #[default]
     Table,
     /// JSON objects, one per line or in lists, or elements of XML.
@@ -141,7 +141,7 @@ struct MarkCounts {
 /// The result of detecting a format.
 pub(super) struct Detected {
     pub(super) format: &'static SourceFormat,
-    /// Formats of which most marks, but not all, are there.
+    /// Formats whose marks are there, except one.
     pub(super) near: Vec<&'static str>,
 }
 
@@ -150,8 +150,8 @@ pub fn named(flag: &str) -> Option<&'static SourceFormat> {
     formats().iter().find(|format| format.flag == flag)
 }
 
-/// Detects the format of a source by its columns: all marks must be there; of several formats the one with the most
-/// marks counts, and none of them if there is no such format.
+/// Detects the format of a source by its columns: the format with the most marks, all of which are there; without one, the
+/// generic format of tables or of JSON.
 pub(super) fn detect(shape: &Shape, is_table: bool) -> Detected {
     let mut best: Option<(usize, &'static SourceFormat)> = None;
     let mut near = Vec::new();

@@ -107,11 +107,12 @@ fn literal(text: &str) -> Option<String> {
 fn quoted_length(text: &str, mark: char) -> Option<usize> {
     let mut is_escaped = false;
     for (at, character) in text.char_indices().skip(1) {
-        match character {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            character if character == mark => return Some(at + 1),
-            _ => {}
+        if is_escaped {
+            is_escaped = false;
+        } else if character == '\\' {
+            is_escaped = true;
+        } else if character == mark {
+            return Some(at + 1);
         }
     }
     None

@@ -209,7 +209,7 @@ fn documents(text: &str) -> Result<Vec<&str>, ReadError> {
     Ok(documents)
 }
 
-/// Adds the lists within `json`: all lists of objects, of which those of reviews are not searched any further.
+/// Adds the lists of objects within `json`, at any depth. A list of reviews is not searched any further.
 fn search<'t>(
     json: &'t str,
     path: &mut Vec<String>,

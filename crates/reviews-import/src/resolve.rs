@@ -174,7 +174,10 @@ fn language_map(object: &Map<String, Value>) -> Option<&Value> {
     let (language, value) = pairs.next()?;
     let is_language = is_language_tag(language) && language.split('-').next()?.len() <= 3;
     let is_only = pairs.next().is_none();
-    Some(value).filter(|_| is_language && is_only)
+    if !is_language || !is_only {
+        return None;
+    }
+    Some(value)
 }
 
 #[cfg(test)]

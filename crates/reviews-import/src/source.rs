@@ -305,24 +305,23 @@ impl<'i> ImportSource<'i> {
         Ok(())
     }
 
-    /// Returns the row that names the columns: the first, unless it has no known name and one of the next rows has several,
-    /// as below the title of a report.
+    /// Returns the row that names the columns: the first row if it has two known names; else the next row with three, as
+    /// below the title of a report; else the first row.
     fn find_header(&self) -> Result<TableRow, ReadError> {
         let mut first = None;
         let filled = self.rows().filter(|row| !is_blank(row));
         for row in filled.take(HEADER_ROWS_MAX) {
-            let row = match (row, &first) {
-                (Ok(row), _) => row,
-                (Err(error), None) => return Err(error),
-                // A later error is reported when the records are read.
-                (Err(_), Some(_)) => break,
-            };
-            let name_count = self.count_column_names(&row);
-            match first {
-                None if name_count >= 2 => return Ok(row),
-                None => first = Some(row),
-                Some(_) if name_count >= 3 => return Ok(row),
-                Some(_) => {}
+            if first.is_some() && row.is_err() {
+                // It is reported when the records are read.
+                break;
+            }
+            let row = row?;
+            let names_min = if first.is_none() { 2 } else { 3 };
+            if self.count_column_names(&row) >= names_min {
+                return Ok(row);
+            }
+            if first.is_none() {
+                first = Some(row);
             }
         }
         first.ok_or_else(|| {
@@ -383,10 +382,10 @@ impl<'i> ImportSource<'i> {
         let columns =
             Columns::find(&self.shape, rules).map_err(|error| self.columns_error(&error))?;
         if self.count > 0 || self.is_table() {
-            let has_text = !self.options.is_without_text && self.count > 0;
-            let has_date = !self.options.is_undated;
+            let needs_text = !self.options.is_without_text && self.count > 0;
+            let needs_date = !self.options.is_undated;
             columns
-                .check(&self.shape, rules, has_text, has_date)
+                .check(&self.shape, rules, needs_text, needs_date)
                 .map_err(|error| self.columns_error(&error))?;
         }
         self.columns = columns;
@@ -437,8 +436,8 @@ impl<'i> ImportSource<'i> {
         }
         // A single one, or up to one in twenty, is a slip, whose record is refused; if all are above, all are refused.
         let is_mixed = above > 1 && above * 20 > count && above < count;
-        let is_named = above < count && rating::names_ten(column);
-        if !is_mixed && !is_named {
+        let is_ten_by_name = above < count && rating::names_ten(column);
+        if !is_mixed && !is_ten_by_name {
             return Ok(());
         }
         let likely_best = [10, 20, 50, 100]

@@ -194,10 +194,12 @@ pub(super) fn rule_of(
         return Ok(None);
     }
     let is_dated = !values.is_empty() && values.iter().all(|value| is_date(&normal(value)));
-    let unknown = match first_unknown {
-        Some(value) => value.as_str(),
-        None if column.has_more && !is_dated => "one of many values",
-        None => return Ok(Some(rule)),
+    let unknown = if let Some(value) = first_unknown {
+        value.as_str()
+    } else if column.has_more && !is_dated {
+        "one of many values"
+    } else {
+        return Ok(Some(rule));
     };
     let name = column.name.trim();
     Err(StatusError {
@@ -217,13 +219,15 @@ fn is_answer(value: &str) -> bool {
 pub(super) fn hides(rule: &StatusRule, value: &str) -> Option<bool> {
     let value = value.trim();
     let plain = normal(value);
+    let is_blank = plain.is_empty();
+    // A check mark has no letters, so it is blank, too.
+    let is_check_mark = is_blank && is_listed(YES, value);
     match rule {
         StatusRule::Listed(values) => Some(!values.contains(&plain)),
-        StatusRule::Shown { is_blank_hidden } if plain.is_empty() => {
-            // A check mark is not a letter.
-            Some(*is_blank_hidden && !is_listed(YES, value))
-        }
-        StatusRule::Shown { .. } => {
+        StatusRule::Shown { is_blank_hidden } => {
+            if is_blank {
+                return Some(*is_blank_hidden && !is_check_mark);
+            }
             if is_listed(HIDDEN, &plain) || is_listed(NO, &plain) {
                 return Some(true);
             }
@@ -233,8 +237,10 @@ pub(super) fn hides(rule: &StatusRule, value: &str) -> Option<bool> {
             }
             None
         }
-        StatusRule::Hidden if plain.is_empty() => Some(is_listed(YES, value)),
         StatusRule::Hidden => {
+            if is_blank {
+                return Some(is_check_mark);
+            }
             let is_not = is_listed(NO, &plain) || is_listed(NOT_HIDDEN, &plain);
             if is_not || is_listed(SHOWN, &plain) {
                 return Some(false);

@@ -53,7 +53,9 @@ pub(super) fn rows(bytes: &[u8]) -> Result<Vec<TableRow>, ReadError> {
             }
             // One column beyond the limit is enough to refuse the table.
             let column = usize::try_from(column).unwrap_or(COLUMNS_MAX);
-            if let Some(row) = rows.last_mut().filter(|_| column <= COLUMNS_MAX) {
+            if column <= COLUMNS_MAX
+                && let Some(row) = rows.last_mut()
+            {
                 let value = text(cell.get_value());
                 let more = (column + 1).saturating_sub(row.cells.len());
                 // Cells missing in a row also need memory.
