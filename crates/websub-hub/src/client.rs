@@ -60,6 +60,14 @@ impl Job {
         (topic, callback.host().to_string())
     }
 
+    /// Returns the id of the target of a notice; `None` for another job.
+    pub(super) fn target_id(&self) -> Option<&str> {
+        match self {
+            Job::Notify(_, target) => Some(&target.id),
+            Job::Verify(_) | Job::Deliver(..) | Job::Deny(_) => None,
+        }
+    }
+
     /// Returns host and port of the callback.
     pub(super) fn authority(&self) -> String {
         match self {
@@ -170,7 +178,8 @@ impl Client {
 
     /// Tells a subscriber that its subscription has ended, and why.
     fn deny(&self, notice: &DenialNotice) -> Attempt {
-        let reason = notice.removal.reason().unwrap_or("the subscription ended");
+        let reason = notice.removal.denial_text();
+        let reason = reason.unwrap_or("the subscription ended");
         let pairs = [
             ("hub.mode", "denied"),
             ("hub.topic", &notice.topic),
@@ -279,7 +288,10 @@ impl Client {
                 let mut attempt = failure(&error);
                 let is_late =
                     attempt.result == Some(AttemptResult::Failed(AttemptFailure::Timeout));
-                attempt.is_reached &= !is_late || rest.is_empty();
+                // A host that has not received the whole body in time counts as not reached.
+                if is_late && !rest.is_empty() {
+                    attempt.is_reached = false;
+                }
                 attempt
             }
         }
@@ -333,13 +345,15 @@ fn challenge() -> Option<String> {
 
 fn answered(response: &Response<Body>) -> Attempt {
     let status = response.status().as_u16();
-    let wish = response
-        .headers()
-        .get("retry-after")
-        .filter(|_| matches!(status, 429 | 503));
+    let mut retry_after = None;
+    if matches!(status, 429 | 503)
+        && let Some(value) = response.headers().get("retry-after")
+    {
+        retry_after = parse_retry_after(value.as_bytes());
+    }
     Attempt {
         result: Some(AttemptResult::Status(status)),
-        retry_after: wish.and_then(|value| parse_retry_after(value.as_bytes())),
+        retry_after,
         is_reached: true,
         confirmed: false,
     }

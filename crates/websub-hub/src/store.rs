@@ -194,11 +194,8 @@ impl Store {
     ) -> Result<T, StoreError> {
         self.read(|db| {
             let done = commit(db, change);
-            if done.is_err()
-                && let Err(error) = db.script("ROLLBACK")
-            {
-                // SQLite rolls back some failed transactions by itself.
-                debug!(%error, "a transaction was not rolled back");
+            if done.is_err() {
+                roll_back(db);
             }
             done
         })
@@ -230,6 +227,14 @@ fn commit<T>(
     let value = change(db)?;
     db.script("COMMIT")?;
     Ok(value)
+}
+
+/// Ends a failed transaction.
+fn roll_back(db: &mut dyn Connection) {
+    if let Err(error) = db.script("ROLLBACK") {
+        // SQLite rolls back some failed transactions by itself.
+        debug!(%error, "a transaction was not rolled back");
+    }
 }
 
 /// Stores the time, so that the next start detects a clock that was set back while the service was down.

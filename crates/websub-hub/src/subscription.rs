@@ -79,7 +79,7 @@ pub struct Subscription {
     pub attempt: u32,
     /// When a delivery was last acknowledged.
     pub acknowledged_at: Option<UnixMillis>,
-    /// When the first attempt began since then, if none was acknowledged.
+    /// When the first attempt after `acknowledged_at` began; `None` if there was none.
     pub owed_since: Option<UnixMillis>,
     /// How long the last attempt took.
     pub elapsed_ms: u32,
@@ -253,17 +253,17 @@ impl Subscription {
             return None;
         }
         if now >= self.lease_end {
-            return Some(self.removed(RemovalReason::LeaseEnded));
+            return Some(self.removal_by_us(RemovalReason::LeaseEnded));
         }
         let owed_since = self.owed_since?;
         if self.acknowledged_at.is_none() && owed_since.plus(UNACKNOWLEDGED_MAX) <= now {
-            return Some(self.removed(RemovalReason::NeverAcknowledged));
+            return Some(self.removal_by_us(RemovalReason::NeverAcknowledged));
         }
         None
     }
 
     /// Returns the reason of a removal on our side: `removal`, unless the subscriber has already ended it.
-    pub(super) fn removed(&self, removal: RemovalReason) -> RemovalReason {
+    pub(super) fn removal_by_us(&self, removal: RemovalReason) -> RemovalReason {
         match self.phase {
             Phase::Unsubscribing => RemovalReason::Unsubscribed,
             Phase::Active { .. } | Phase::Pending { .. } => removal,
@@ -367,8 +367,8 @@ pub enum RemovalReason {
 }
 
 impl RemovalReason {
-    /// Every reason with its name in the store and in metrics, and with the `hub.reason` for the
-    /// subscriber; `None` if the subscriber knows the reason: it has unsubscribed, or has let its lease end.
+    /// Every reason with its name in the store and in metrics, and with the `hub.reason` of the denial. There is no
+    /// denial if the subscriber knows the reason: it has unsubscribed, or has let its lease end.
     pub const ALL: [(RemovalReason, &str, Option<&str>); 7] = [
         (RemovalReason::Unsubscribed, "unsubscribed", None),
         (RemovalReason::LeaseEnded, "lease_ended", None),
@@ -405,7 +405,8 @@ impl RemovalReason {
         RemovalReason::ALL[self as usize].1
     }
 
-    pub(super) fn reason(self) -> Option<&'static str> {
+    /// Returns the `hub.reason` of the denial; `None` if no denial is sent.
+    pub(super) fn denial_text(self) -> Option<&'static str> {
         RemovalReason::ALL[self as usize].2
     }
 

@@ -79,7 +79,7 @@ impl Store {
                 None
             })
         })?;
-        Ok(begun.into_iter().map(|(listed, _)| listed).collect())
+        Ok(begun)
     }
 
     /// Stores the results of verifications, deliveries and notices; returns the effect of each report, in the same order.
@@ -102,8 +102,19 @@ impl Store {
                     AttemptReport::Notified { id, result } => {
                         *effect = notices::record(db, *id, result, policy, now)?;
                     }
-                    AttemptReport::Verified { .. } | AttemptReport::Unreached { .. } => {
-                        *effect = requests::record(db, report, quotas, now)?;
+                    AttemptReport::Verified {
+                        id,
+                        asked_at,
+                        confirmed,
+                        result,
+                    } => {
+                        *effect = requests::record_verified(
+                            db, *id, *asked_at, *confirmed, *result, now,
+                        )?;
+                    }
+                    AttemptReport::Unreached { id, result, delay } => {
+                        *effect =
+                            requests::record_unreached(db, *id, *result, *delay, quotas, now)?;
                     }
                 }
             }

@@ -95,11 +95,12 @@ impl Store {
         })
     }
 
-    /// Sets the topics of the hub to `versions`. A changed digest makes deliveries due without further writes. In a
-    /// store of one process, subscriptions and requests for other topics are removed, subscriptions with a denial. In a
-    /// shared store, all topics must be of one origin, and a version that is not newer than the topic's is neither
-    /// stored nor delivered: of two versions with one date the first stays, so content is only announced with a later
-    /// date.
+    /// Sets the topics of the hub to `versions`. A changed digest makes deliveries due without further writes.
+    ///
+    /// - In a store of one process, subscriptions and requests for other topics are removed, subscriptions with a denial.
+    /// - In a shared store, all topics must be of one origin. A version that is not newer than the topic's is neither
+    ///   stored nor delivered: of two versions with one date the first stays, so content is only announced with a later
+    ///   date.
     ///
     /// # Errors
     /// The database cannot be read or written; nothing has changed then.
@@ -109,7 +110,7 @@ impl Store {
         now: UnixMillis,
     ) -> Result<PublishResult, StoreError> {
         let is_shared = self.is_shared;
-        if let Some(first) = versions.first().filter(|_| is_shared) {
+        if is_shared && let Some(first) = versions.first() {
             self.check_origin(origin_of(&first.url))?;
         }
         let published = self.write(|db| publish(db, versions, is_shared, now))?;
@@ -117,10 +118,12 @@ impl Store {
         Ok(published)
     }
 
-    /// Ends subscriptions whose lease is over, except those with a pending renewal, and those that have never
-    /// acknowledged what they are owed for [`UNACKNOWLEDGED_MAX`]: at most 1,000 of each at a time. Deletes tombstones
-    /// and rejections older than `tombstone_age`, and all but the newest [`TOMBSTONES_MAX`]. Returns why each
-    /// subscription ended, in the order of their ids.
+    /// Removes what is over, and returns why each subscription ended, in the order of their ids. Ends or deletes:
+    ///
+    /// - subscriptions whose lease is over, except those with a pending renewal; at most 1,000 at a time;
+    /// - subscriptions that owe a first acknowledgement for [`UNACKNOWLEDGED_MAX`]; at most 1,000 at a time;
+    /// - tombstones older than `tombstone_age`, and all but the newest [`TOMBSTONES_MAX`];
+    /// - rejections older than `tombstone_age`.
     ///
     /// # Errors
     /// The database cannot be read or written; nothing has changed then.
@@ -130,17 +133,17 @@ impl Store {
         now: UnixMillis,
     ) -> Result<Vec<RemovalReason>, StoreError> {
         self.write(|db| {
-            let mut over = rows::select(db, EXPIRED, &[now.into(), limit(SWEEP_MAX)])?;
+            let mut to_end = rows::select(db, EXPIRED, &[now.into(), limit(SWEEP_MAX)])?;
             let owed_since = now.minus(UNACKNOWLEDGED_MAX);
-            over.extend(rows::select(
+            to_end.extend(rows::select(
                 db,
                 UNACKNOWLEDGED,
                 &[owed_since.into(), limit(SWEEP_MAX)],
             )?);
-            over.sort_unstable_by_key(|listed| listed.id);
-            over.dedup_by_key(|listed| listed.id);
+            to_end.sort_unstable_by_key(|listed| listed.id);
+            to_end.dedup_by_key(|listed| listed.id);
             let mut removals = Vec::new();
-            rows::change(db, over, now, |listed| {
+            rows::change(db, to_end, now, |listed| {
                 let removal = listed.state.check_end(now);
                 removals.extend(removal);
                 removal
@@ -259,20 +262,24 @@ impl Store {
         self.write(|db| {
             let found = rows::load(db, &[id])?;
             let changed = rows::change(db, found, now, |listed| match command {
-                AdminCommand::Remove => Some(listed.state.removed(RemovalReason::Operator)),
+                AdminCommand::Remove => Some(listed.state.removal_by_us(RemovalReason::Operator)),
                 AdminCommand::Retry => {
                     listed.state.retry();
                     None
                 }
             })?;
-            Ok(changed.into_iter().next().map(|(listed, _)| listed))
+            Ok(changed.into_iter().next())
         })
     }
 
-    /// Copies the subscriptions, pending requests and denials of `source` into this store in one transaction, except
-    /// subscriptions whose lease is over; and the notices with their record, unless this store has a record. Holds all of them in memory at once. Of two states of a subscription, the one
-    /// with the later verification wins, or with the same verification the one with more attempts, so a repeated copy
-    /// changes nothing.
+    /// Copies a store into this one, in one transaction; holds all of it in memory at once. Copied are:
+    ///
+    /// - subscriptions, except those whose lease is over. Of two states of a subscription, the one with the later
+    ///   verification wins; with the same verification, the one with more attempts;
+    /// - pending requests and denials;
+    /// - notices with their record, unless this store has a record.
+    ///
+    /// So a repeated copy changes nothing.
     ///
     /// # Errors
     /// The database cannot be read or written; nothing has changed then.
@@ -350,28 +357,36 @@ fn publish(
         }
     }
     for row in db.query("SELECT id, url, digest FROM topic ORDER BY id", &[])? {
-        let topic_id: i64 = row.get("id")?;
         let url: String = row.get("url")?;
-        match versions.iter().find(|version| version.url == url) {
-            Some(version) if version.digest != row.get::<[u8; 32]>("digest")? => {
+        if let Some(version) = versions.iter().find(|version| version.url == url) {
+            if version.digest != row.get::<[u8; 32]>("digest")? {
                 published.older.push(url);
             }
-            Some(_) => {}
-            // A replica with older files may not have this topic yet.
-            None if is_shared => {}
-            None => {
-                let clause = "WHERE s.topic_id = $1 ORDER BY s.id";
-                let all = rows::select(db, clause, &[topic_id.into()])?;
-                let ended = rows::change(db, all, now, |listed| {
-                    Some(listed.state.removed(RemovalReason::TopicWithdrawn))
-                })?;
-                db.execute("DELETE FROM request WHERE topic = $1", &[text(url)])?;
-                db.execute("DELETE FROM topic WHERE id = $1", &[topic_id.into()])?;
-                published.withdrawn += ended.len();
-            }
+            continue;
+        }
+        // A replica with older files may not have this topic yet.
+        if !is_shared {
+            published.withdrawn += withdraw(db, row.get("id")?, &url, now)?;
         }
     }
     Ok(published)
+}
+
+/// Removes a topic with its subscriptions and requests; returns the number of the subscriptions.
+fn withdraw(
+    db: &mut dyn Connection,
+    topic_id: i64,
+    url: &str,
+    now: UnixMillis,
+) -> Result<usize, DbError> {
+    let clause = "WHERE s.topic_id = $1 ORDER BY s.id";
+    let all = rows::select(db, clause, &[topic_id.into()])?;
+    let ended = rows::change(db, all, now, |listed| {
+        Some(listed.state.removal_by_us(RemovalReason::TopicWithdrawn))
+    })?;
+    db.execute("DELETE FROM request WHERE topic = $1", &[text(url)])?;
+    db.execute("DELETE FROM topic WHERE id = $1", &[topic_id.into()])?;
+    Ok(ended.len())
 }
 
 fn shift(db: &mut dyn Connection, by_ms: i64) -> Result<(), DbError> {

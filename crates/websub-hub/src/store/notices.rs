@@ -23,12 +23,28 @@ const DAY_MS: i64 = 86_400_000;
 /// Random bytes in the name of a notice: 144 bits, so that no two are equal.
 const NAME_BYTES: usize = 18;
 
-/// Notices due at `$1` for which no earlier one to the same target about the same item waits; at most `$2`. A notice about
-/// several items has the item ''.
+/// Notices due at `$1`, at most `$2`, unless an earlier one to the same target about the same item waits. A notice about
+/// several items has the item '', which is the same as any.
 const DUE: &str =
     "SELECT id, target, attempts FROM notice n WHERE claimed = 0 AND next_at <= $1 AND NOT EXISTS
  (SELECT 1 FROM notice e WHERE e.target = n.target AND e.id < n.id
   AND (e.item = n.item OR e.item = '' OR n.item = '')) ORDER BY id LIMIT $2";
+
+/// The columns that a copy reads with `META`, `TOLD` and `NOTICES` are the parameters of the statement below each.
+const META: &str = "SELECT told_day, told_dated FROM meta";
+
+const SET_META: &str = "UPDATE meta SET told_day = $1, told_dated = $2";
+
+const TOLD: &str = "SELECT item, digest, facts FROM told";
+
+const INSERT_TOLD: &str = "INSERT INTO told (item, digest, facts) VALUES ($1, $2, $3)";
+
+const NOTICES: &str = "SELECT target, item, name, body, created_at, attempts, failures,
+         CASE claimed WHEN 1 THEN 0 ELSE next_at END FROM notice ORDER BY id";
+
+const INSERT_NOTICE: &str =
+    "INSERT INTO notice (target, item, name, body, created_at, attempts, failures, next_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
 /// The result of [`Store::tell`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -147,12 +163,10 @@ pub(super) struct NoticeRows {
 }
 
 pub(super) fn read_all(db: &mut dyn Connection) -> Result<NoticeRows, DbError> {
-    let notices = "SELECT target, item, name, body, created_at, attempts, failures,
-         CASE claimed WHEN 1 THEN 0 ELSE next_at END FROM notice ORDER BY id";
     Ok(NoticeRows {
-        meta: db.query_one("SELECT told_day, told_dated FROM meta", &[])?,
-        told: db.query("SELECT item, digest, facts FROM told", &[])?,
-        notices: db.query(notices, &[])?,
+        meta: db.query_one(META, &[])?,
+        told: db.query(TOLD, &[])?,
+        notices: db.query(NOTICES, &[])?,
     })
 }
 
@@ -162,16 +176,9 @@ pub(super) fn insert_all(db: &mut dyn Connection, rows: &NoticeRows) -> Result<(
     if meta.get::<Option<i64>>("told_day")?.is_some() {
         return Ok(());
     }
-    db.execute(
-        "UPDATE meta SET told_day = $1, told_dated = $2",
-        &rows.meta.values,
-    )?;
-    let insert_told = "INSERT INTO told (item, digest, facts) VALUES ($1, $2, $3)";
-    db.execute_each(insert_told, &values(&rows.told))?;
-    let insert_notice =
-        "INSERT INTO notice (target, item, name, body, created_at, attempts, failures, next_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    db.execute_each(insert_notice, &values(&rows.notices))
+    db.execute(SET_META, &rows.meta.values)?;
+    db.execute_each(INSERT_TOLD, &values(&rows.told))?;
+    db.execute_each(INSERT_NOTICE, &values(&rows.notices))
         .map(drop)
 }
 
@@ -221,14 +228,14 @@ fn tell(
     is_shared: bool,
     now: UnixMillis,
 ) -> Result<TellReport, DbError> {
-    let meta = db.query_one("SELECT told_day, told_dated FROM meta", &[])?;
+    let meta = db.query_one(META, &[])?;
     let told_day: Option<i64> = meta.get("told_day")?;
     let told_dated: Option<i64> = meta.get("told_dated")?;
     if source.targets().is_empty() {
         return forget(db);
     }
     let mut report = TellReport {
-        given_up: drop_targets(db, source.targets())?,
+        given_up: delete_notices_of_others(db, source.targets())?,
         is_first: told_day.is_none(),
         ..TellReport::default()
     };
@@ -237,22 +244,20 @@ fn tell(
         return Ok(report);
     }
     let today = now.as_ms().div_euclid(DAY_MS);
+    // Never the first time: there is no date to compare with then.
     let is_same_date = is_shared && told_dated == Some(dated);
     let mut changes = NoticeChanges::default();
-    if report.is_first || !is_same_date {
+    if !is_same_date {
         changes = update_record(db, source.items())?;
     }
     if let Some(told_day) = told_day {
         changes.days = days_begun(told_day, today);
         let notices = source.compose(&changes);
         report.stored = insert(db, &notices, now)?;
-        report.given_up += drop_oldest(db, &notices)?;
+        report.given_up += delete_oldest(db, &notices)?;
     }
     let day = told_day.unwrap_or(today).max(today);
-    db.execute(
-        "UPDATE meta SET told_day = $1, told_dated = $2",
-        &[day.into(), dated.into()],
-    )?;
+    db.execute(SET_META, &[day.into(), dated.into()])?;
     Ok(report)
 }
 
@@ -267,8 +272,11 @@ fn forget(db: &mut dyn Connection) -> Result<TellReport, DbError> {
     })
 }
 
-/// Deletes what waits for targets that are no longer there; returns the number.
-fn drop_targets(db: &mut dyn Connection, targets: &[NoticeTarget]) -> Result<u64, DbError> {
+/// Deletes the notices to all targets but these; returns the number.
+fn delete_notices_of_others(
+    db: &mut dyn Connection,
+    targets: &[NoticeTarget],
+) -> Result<u64, DbError> {
     let all = parameters(1, targets.len());
     let sql = format!("DELETE FROM notice WHERE target NOT IN ({all})");
     let values: Vec<Value> = targets.iter().map(|target| text(&target.id)).collect();
@@ -281,7 +289,7 @@ fn update_record(
     items: Vec<NoticeItem>,
 ) -> Result<NoticeChanges, DbError> {
     let mut told = HashMap::new();
-    for row in db.query("SELECT item, digest, facts FROM told", &[])? {
+    for row in db.query(TOLD, &[])? {
         let item = ToldItem {
             digest: row.get("digest")?,
             facts: row.get("facts")?,
@@ -358,7 +366,7 @@ fn insert(db: &mut dyn Connection, notices: &[NewNotice], now: UnixMillis) -> Re
 }
 
 /// Deletes the oldest notices beyond the largest number that may wait for one target; returns the number.
-fn drop_oldest(db: &mut dyn Connection, notices: &[NewNotice]) -> Result<u64, DbError> {
+fn delete_oldest(db: &mut dyn Connection, notices: &[NewNotice]) -> Result<u64, DbError> {
     let mut targets: Vec<&str> = notices
         .iter()
         .map(|notice| notice.target.as_str())
@@ -367,11 +375,11 @@ fn drop_oldest(db: &mut dyn Connection, notices: &[NewNotice]) -> Result<u64, Db
     targets.dedup();
     let sql = "DELETE FROM notice WHERE target = $1 AND claimed = 0 AND id <=
          (SELECT id FROM notice WHERE target = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)";
-    let mut dropped = 0;
+    let mut deleted = 0;
     for target in targets {
-        dropped += db.execute(sql, &[text(target), limit(NOTICES_WAITING_MAX)])?;
+        deleted += db.execute(sql, &[text(target), limit(NOTICES_WAITING_MAX)])?;
     }
-    Ok(dropped)
+    Ok(deleted)
 }
 
 /// Returns a random name.

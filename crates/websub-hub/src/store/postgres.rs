@@ -36,14 +36,25 @@ pub use database::{Database, DatabaseUrlError};
 /// The tables; the search path is the schema of the hub.
 const TABLES: &str = include_str!("postgres/schema.sql");
 
-/// The server's timeouts are shorter than ours, so its error names the cause, and it does not continue a statement
-/// whose caller has given up. Without `jit = off`, it compiles for 45 ms what runs in less than 1 ms. A host that loses
-/// power closes no connection: keepalives let the server notice, so that another replica can take over the role. While a
-/// response is not acknowledged, Linux sends no keepalives and repeats it for a quarter of an hour, so that has a time
-/// limit of its own, in milliseconds.
+/// The settings of a session:
+///
+/// - `statement_timeout` and `lock_timeout` are shorter than our own time limit, so the server's error names the cause,
+///   and the server does not continue a statement whose caller has given up.
+/// - `idle_in_transaction_session_timeout` ends a transaction that its process has left open.
+/// - `jit`: with it, the server compiles for 45 ms what runs in less than 1 ms.
+/// - `tcp_keepalives_*` let the server notice that a host has lost power, which closes no connection; then another
+///   replica can take over the role.
+/// - `tcp_user_timeout` (in milliseconds) is for a response that is not acknowledged: Linux sends no keepalives then, and
+///   would repeat the response for a quarter of an hour.
 const SETTINGS: &str = "SET statement_timeout = '8s'; SET lock_timeout = '4s';
  SET idle_in_transaction_session_timeout = '20s'; SET jit = off; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2;
  SET tcp_keepalives_count = 3; SET tcp_user_timeout = 10000";
+
+/// Classes of SQLSTATE: the first two of its five characters.
+const CONNECTION_EXCEPTION: &str = "08";
+const INVALID_AUTHORIZATION: &str = "28";
+const INSUFFICIENT_RESOURCES: &str = "53";
+const OPERATOR_INTERVENTION: &str = "57";
 
 /// Time limit for one response.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -136,7 +147,8 @@ impl PostgresConnection {
         let received = self
             .runtime
             .block_on(async { timeout(ANSWER, answer).await });
-        Ok(received.map_err(|_| silence())??)
+        let response = received.map_err(|_| silence())?;
+        Ok(response?)
     }
 }
 
@@ -324,24 +336,33 @@ impl From<tokio_postgres::Error> for DbError {
         };
         let class = code.code().get(..2).unwrap_or_default();
         match *code {
-            // Missing permissions, or a schema that is not ours or was changed by hand.
+            // No such database, missing permissions, or a schema that is not ours or was changed by hand.
             SqlState::INVALID_CATALOG_NAME
             | SqlState::INSUFFICIENT_PRIVILEGE
             | SqlState::UNDEFINED_COLUMN
             | SqlState::UNDEFINED_TABLE
             | SqlState::DUPLICATE_TABLE => DbError::Refused(text),
-            _ if class == "28" => DbError::Refused(text),
+            // A wrong name or password.
+            _ if class == INVALID_AUTHORIZATION => DbError::Refused(text),
+            // Before its class, which is that of a server without a free connection.
             SqlState::DISK_FULL => DbError::DiskFull,
             // A conflict with another transaction, or a timeout: try again.
             SqlState::T_R_SERIALIZATION_FAILURE
             | SqlState::T_R_DEADLOCK_DETECTED
             | SqlState::LOCK_NOT_AVAILABLE
             | SqlState::QUERY_CANCELED => DbError::Busy,
-            // The server is shutting down or starting, has no free connection, or is a standby.
+            // The server is a standby, which another one may replace.
             SqlState::READ_ONLY_SQL_TRANSACTION | SqlState::FEATURE_NOT_SUPPORTED => {
                 DbError::Unreachable(text)
             }
-            _ if ["08", "53", "57"].contains(&class) => DbError::Unreachable(text),
+            // The connection broke, or the server has no free connection, or is starting or shutting down.
+            _ if class == CONNECTION_EXCEPTION
+                || class == INSUFFICIENT_RESOURCES
+                || class == OPERATOR_INTERVENTION =>
+            {
+                DbError::Unreachable(text)
+            }
+            // Any other one, with its code for the operator.
             _ => DbError::Io(format!("{text} (SQLSTATE {})", code.code())),
         }
     }

@@ -8,19 +8,19 @@ use super::connection::{
     Connection, DatabaseRow, DbError, RowValues, Value, limit, parameters, text,
 };
 use super::{
-    Accept, AttemptReport, DenialNotice, QuotaExceeded, Quotas, Rejection, RejectionReason,
-    ReportEffect, Store, StoreError, TOMBSTONES_MAX, WaitingRequest, rows, touch,
+    Accept, DenialNotice, QuotaExceeded, Quotas, Rejection, RejectionReason, ReportEffect, Store,
+    StoreError, TOMBSTONES_MAX, WaitingRequest, rows, touch,
 };
 use crate::UnixMillis;
 use crate::request::Mode;
 use crate::scheduler::{AttemptId, DueAttempt, Rank};
-use crate::subscription::{LastAttempt, RemovalReason, Subscription};
+use crate::subscription::{AttemptResult, LastAttempt, RemovalReason, Subscription};
 
 /// Rejections kept for one host; beyond it the oldest is deleted, so that requests for one host cannot displace those
 /// for all others.
 pub const REJECTIONS_PER_HOST: usize = 20;
 
-/// Age of a denial, counted from the end of its subscription, after which it is no longer sent.
+/// Age of a denial, counted from the end of its subscription, after which it is not sent again.
 const DENIAL_AGE: Duration = Duration::from_secs(86_400);
 
 /// The counts for the quotas of a request: `$1` is its authority, `$2` its callback, `$3` its topic, `$4` its mode, `$5`
@@ -29,8 +29,8 @@ const DENIAL_AGE: Duration = Duration::from_secs(86_400);
 const QUOTAS: &str = "SELECT (SELECT count(*) FROM request WHERE renewal = 0) AS waiting,
  (SELECT count(*) FROM request WHERE renewal = 0 AND authority = $1) AS waiting_of_host,
  (SELECT count(*) FROM request WHERE renewal = 0 AND asker = $5) AS waiting_of_asker,
- (SELECT count(*) FROM request WHERE renewal = 0 AND mode = 'subscribe') AS asked,
- (SELECT count(*) FROM request WHERE renewal = 0 AND mode = 'subscribe' AND authority = $1) AS asked_of_host,
+ (SELECT count(*) FROM request WHERE renewal = 0 AND mode = 'subscribe') AS waiting_subscribes,
+ (SELECT count(*) FROM request WHERE renewal = 0 AND mode = 'subscribe' AND authority = $1) AS waiting_subscribes_of_host,
  (SELECT COALESCE(max(id), 0) FROM subscription) AS last_id,
  (SELECT count(*) FROM subscription WHERE authority = $1) AS active_of_host,
  (SELECT count(*) FROM subscription s JOIN topic t ON t.id = s.topic_id WHERE s.callback = $2 AND t.url = $3) AS known,
@@ -44,17 +44,19 @@ const SAME: &str = "SELECT count(*) AS same FROM request WHERE callback = $1 AND
 
 const COUNT: &str = "SELECT count(*) AS active FROM subscription";
 
-/// Requests that may be verified at `$1`, at most `$2`, oldest first: at most one at a time for each pair of callback
-/// and topic.
+/// Requests that may be verified at `$1`, at most `$2`: renewals first, then the oldest. Of the requests for one pair of
+/// callback and topic, only the oldest may be verified.
 const DUE: &str = "SELECT r.id, r.authority, r.asker, r.renewal, r.attempts FROM request r
  WHERE r.claimed = 0 AND r.next_at <= $1 AND NOT EXISTS
  (SELECT 1 FROM request e WHERE e.callback = r.callback AND e.topic = r.topic AND e.id < r.id)
  ORDER BY r.renewal DESC, r.id LIMIT $2";
 
 impl Store {
-    /// Stores each request that exceeds no quota. One for an active subscription is always stored; of those that wait,
-    /// the newest replaces the others of its mode. Any other that equals a pending request is not stored again. A
-    /// request that exceeds a quota is kept as a [`Rejection`]. The results are in the order of the requests.
+    /// Stores requests, and returns the result for each, in their order:
+    ///
+    /// - A request for an active subscription is always stored. It replaces one of the same mode that waits.
+    /// - Another one that equals a pending request is not stored again if that was not tried yet; its result is `Ok`.
+    /// - Another one that exceeds a quota is not stored, but kept as a [`Rejection`].
     ///
     /// # Errors
     /// The database cannot be read or written; nothing has changed then.
@@ -202,8 +204,13 @@ impl Store {
             return Ok(Vec::new());
         }
         self.write(|db| {
-            let over = "DELETE FROM denial WHERE next_at <= $1 AND attempts > 0 AND since <= $2";
-            db.execute(over, &[now.into(), now.minus(DENIAL_AGE).into()])?;
+            // A denial that was never tried is sent once, whatever its age.
+            let delete_expired =
+                "DELETE FROM denial WHERE next_at <= $1 AND attempts > 0 AND since <= $2";
+            db.execute(
+                delete_expired,
+                &[now.into(), now.minus(DENIAL_AGE).into()],
+            )?;
             let all = parameters(2, ids.len());
             let sql = format!(
                 "UPDATE denial SET attempts = attempts + 1, next_at = $1 +
@@ -234,9 +241,9 @@ impl Store {
 /// Stores a request unless it exceeds a quota. Renewals and unsubscriptions of active subscriptions count against no
 /// quota.
 ///
-/// `active` is the number of subscriptions, once it was counted, which no request of a batch changes. To count them is
-/// slow. Ids begin at 1 and are never reused, so the highest id is an upper bound of the number, and they are counted
-/// only if this bound reaches the quota.
+/// `active` keeps the count of subscriptions for the other requests of the batch, none of which changes it. To count is
+/// slow, and is done only if the highest id reaches the quota: ids begin at 1 and are never reused, so there are at most
+/// as many subscriptions.
 fn accept_one(
     db: &mut dyn Connection,
     accept: &Accept,
@@ -290,27 +297,34 @@ fn accept_one(
     if is_full(row.count("waiting_of_host")?, quotas.requests_per_host) {
         return Ok(Err(RequestsOfHost(quotas.requests_per_host)));
     }
-    // Half of the quota for the first address, and always something for the next one.
-    if is_full(waiting_of_asker + waiting, quotas.requests) {
+    // An address may have at most as many waiting as are free: the first one gets half of the quota, and there is always
+    // something for the next one. `waiting` is below the quota here.
+    let free = u64::from(quotas.requests) - waiting;
+    if waiting_of_asker >= free {
         let limit = u32::try_from(waiting_of_asker).unwrap_or(u32::MAX);
         return Ok(Err(RequestsOfAddress(limit)));
     }
     if request.mode == Mode::Unsubscribe {
         return db.insert("request", columns).map(Ok);
     }
-    let asked = row.count("asked")?;
-    if is_full(asked + row.count("last_id")?, quotas.subscriptions) {
+    let waiting_subscribes = row.count("waiting_subscribes")?;
+    let last_id = row.count("last_id")?;
+    if is_full(waiting_subscribes + last_id, quotas.subscriptions) {
         let count = match *active {
             Some(count) => count,
             None => db.query_one(COUNT, &[])?.count("active")?,
         };
         *active = Some(count);
-        if is_full(asked + count, quotas.subscriptions) {
+        if is_full(waiting_subscribes + count, quotas.subscriptions) {
             return Ok(Err(Subscriptions(quotas.subscriptions)));
         }
     }
-    let of_host = row.count("active_of_host")? + row.count("asked_of_host")?;
-    if is_full(of_host, quotas.subscriptions_per_host) {
+    let active_of_host = row.count("active_of_host")?;
+    let waiting_subscribes_of_host = row.count("waiting_subscribes_of_host")?;
+    if is_full(
+        active_of_host + waiting_subscribes_of_host,
+        quotas.subscriptions_per_host,
+    ) {
         return Ok(Err(SubscriptionsOfHost(quotas.subscriptions_per_host)));
     }
     db.insert("request", columns).map(Ok)
@@ -410,47 +424,60 @@ fn delete(db: &mut dyn Connection, id: i64) -> Result<(), DbError> {
     db.execute(sql, &[id.into()]).map(drop)
 }
 
-/// Stores the result of a verification: keeps the request for a retry, or deletes it and, if confirmed, applies it.
-pub(super) fn record(
+/// Stores that a verification did not reach its callback: keeps the request for another attempt, or rejects it.
+pub(super) fn record_unreached(
     db: &mut dyn Connection,
-    report: &AttemptReport,
+    id: i64,
+    result: Option<AttemptResult>,
+    delay: Duration,
     quotas: &Quotas,
     now: UnixMillis,
 ) -> Result<ReportEffect, DbError> {
-    let id = match *report {
-        AttemptReport::Delivered { .. } | AttemptReport::Notified { .. } => {
-            return Ok(ReportEffect::Stale);
-        }
-        AttemptReport::Verified { id, .. } | AttemptReport::Unreached { id, .. } => id,
-    };
-    let Some(mut request) = load(db, id)?.filter(|request| request.state.claimed) else {
+    let Some(mut request) = load_claimed(db, id)? else {
         return Ok(ReportEffect::Stale);
     };
-    match *report {
-        AttemptReport::Delivered { .. } | AttemptReport::Notified { .. } => Ok(ReportEffect::Stale),
-        AttemptReport::Unreached { result, delay, .. } => {
-            let may_retry = request.state.defer(result, delay, now);
-            if may_retry && (result.is_none() || has_capacity(db, &request, quotas)?) {
-                save(db, &request)?;
-                return Ok(ReportEffect::Waiting);
-            }
-            reject(db, &request, RejectionReason::Unreached, now)?;
-            Ok(ReportEffect::Rejected)
-        }
-        AttemptReport::Verified {
-            asked_at,
-            confirmed: true,
-            ..
-        } => {
-            delete(db, id)?;
-            confirm(db, request, asked_at, now)
-        }
-        AttemptReport::Verified { result, .. } => {
-            request.state.last = Some(LastAttempt { at: now, result });
-            reject(db, &request, RejectionReason::NotConfirmed, now)?;
-            Ok(ReportEffect::Rejected)
-        }
+    let may_retry = request.state.defer(result, delay, now);
+    // Nothing was sent then, so the attempt says nothing about the host.
+    let is_our_fault = result.is_none();
+    if may_retry && (is_our_fault || has_capacity(db, &request, quotas)?) {
+        save(db, &request)?;
+        return Ok(ReportEffect::Waiting);
     }
+    reject(db, &request, RejectionReason::Unreached, now)?;
+    Ok(ReportEffect::Rejected)
+}
+
+/// Stores the answer to a verification, which was sent at `asked_at`: applies the request if it is confirmed, or else
+/// rejects it.
+pub(super) fn record_verified(
+    db: &mut dyn Connection,
+    id: i64,
+    asked_at: UnixMillis,
+    confirmed: bool,
+    result: AttemptResult,
+    now: UnixMillis,
+) -> Result<ReportEffect, DbError> {
+    let Some(mut request) = load_claimed(db, id)? else {
+        return Ok(ReportEffect::Stale);
+    };
+    if confirmed {
+        delete(db, id)?;
+        return apply(db, request, asked_at, now);
+    }
+    request.state.last = Some(LastAttempt { at: now, result });
+    reject(db, &request, RejectionReason::NotConfirmed, now)?;
+    Ok(ReportEffect::Rejected)
+}
+
+/// Loads a request whose verification is running; `None` if it was removed in the meantime.
+fn load_claimed(db: &mut dyn Connection, id: i64) -> Result<Option<WaitingRequest>, DbError> {
+    let Some(request) = load(db, id)? else {
+        return Ok(None);
+    };
+    if !request.state.claimed {
+        return Ok(None);
+    }
+    Ok(Some(request))
 }
 
 /// Tells whether a request may wait for another attempt: it is for an active subscription, or at most half of both quotas
@@ -470,7 +497,8 @@ fn has_capacity(
         && row.count("waiting_of_host")? * 2 <= u64::from(quotas.requests_per_host))
 }
 
-fn confirm(
+/// Applies a confirmed request, which is no longer stored: begins, renews or ends the subscription of its pair.
+fn apply(
     db: &mut dyn Connection,
     request: WaitingRequest,
     asked_at: UnixMillis,
@@ -480,15 +508,21 @@ fn confirm(
     let callback = &request.callback;
     let topics = db.query("SELECT id FROM topic WHERE url = $1", &[text(topic)])?;
     let Some(topic_row) = topics.first() else {
+        // The process that accepted the request may serve topics that the one that delivers does not. No `Rejection` is
+        // kept, because none of its reasons fits.
         return Ok(ReportEffect::Rejected);
     };
     match (rows::load_pair(db, callback, topic)?, request.mode) {
         (Some(listed), Mode::Unsubscribe) => {
-            let changed = rows::change(db, vec![listed], now, |listed| {
-                listed.state.unsubscribe(now)
+            let mut removal = None;
+            rows::change(db, vec![listed], now, |listed| {
+                removal = listed.state.unsubscribe(now);
+                removal
             })?;
-            let removal = changed.first().and_then(|(_, removal)| *removal);
-            Ok(removal.map_or(ReportEffect::Leaving, ReportEffect::Removed))
+            Ok(match removal {
+                Some(removal) => ReportEffect::Removed(removal),
+                None => ReportEffect::Leaving,
+            })
         }
         (Some(listed), Mode::Subscribe) => {
             rows::change(db, vec![listed], now, |listed| {

@@ -48,16 +48,15 @@ pub(super) fn change(
     found: Vec<Listed>,
     now: UnixMillis,
     mut change: impl FnMut(&mut Listed) -> Option<RemovalReason>,
-) -> Result<Vec<(Listed, Option<RemovalReason>)>, DbError> {
+) -> Result<Vec<Listed>, DbError> {
     let mut changed = Vec::with_capacity(found.len());
     let mut updates = Vec::new();
     for mut listed in found {
-        let removal = change(&mut listed);
-        match removal {
+        match change(&mut listed) {
             Some(removal) => remove(db, &listed, removal, now)?,
             None => updates.push((listed.id, columns(&listed.state))),
         }
-        changed.push((listed, removal));
+        changed.push(listed);
     }
     db.update("subscription", updates)?;
     Ok(changed)
@@ -85,7 +84,7 @@ fn remove(
     ];
     tombstone.extend(last_columns(state));
     db.insert("tombstone", tombstone)?;
-    if removal.reason().is_none() {
+    if removal.denial_text().is_none() {
         return Ok(());
     }
     let denial = vec![
@@ -132,7 +131,7 @@ fn read(row: &DatabaseRow) -> Result<Listed, DbError> {
     })
 }
 
-/// Returns the columns of a state that can change, as [`read`] reads them.
+/// Returns the columns of a state that can change. [`read`] reads all of them but `known`, which is for the queries.
 pub(super) fn columns(state: &Subscription) -> RowValues {
     let lease_s = match state.phase {
         Phase::Active { lease_s } | Phase::Pending { lease_s } => lease_s,

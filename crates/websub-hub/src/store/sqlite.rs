@@ -1,8 +1,8 @@
 //! A database in an SQLite file: any number of readers, one writer at a time.
 //!
 //! Write-ahead log with `synchronous=FULL`: a commit that returned is on disk. The cost is one fsync per transaction,
-//! which a batch of the hub shares. Rejected: `synchronous=NORMAL` for results, whose loss only repeats a delivery; the
-//! loss of a claim could then let older content follow newer content.
+//! which a batch of the hub shares. With `synchronous=NORMAL` a crash could lose the last commits. To lose a result would
+//! only repeat a delivery; but to lose a claim could let older content follow newer content.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -105,11 +105,10 @@ impl SqliteConnection {
             role: None,
         };
         let db: &mut dyn Connection = &mut opened;
-        let version = check_tables(db).map_err(|error| match error {
-            // If a file can be opened but not read at all, it is damaged, whatever error SQLite returns.
-            DbError::Io(what) => DbError::Corrupt(what),
-            other => other,
-        })?;
+        check_intact(db).map_err(io_is_damage)?;
+        // Another process may be creating the tables right now.
+        db.begin().map_err(io_is_damage)?;
+        let version = read_version(db).map_err(io_is_damage)?;
         if version == 0 {
             db.script(TABLES)?;
             db.script(&format!(
@@ -234,8 +233,16 @@ fn private() -> OpenOptions {
     options
 }
 
-/// Begins a transaction in a file that is empty or of a hub, and returns the version of its tables.
-fn check_tables(db: &mut dyn Connection) -> Result<i64, DbError> {
+/// If a file can be opened but not read at all, it is damaged, whatever error SQLite returns.
+fn io_is_damage(error: DbError) -> DbError {
+    match error {
+        DbError::Io(what) => DbError::Corrupt(what),
+        other => other,
+    }
+}
+
+/// Refuses a damaged file.
+fn check_intact(db: &mut dyn Connection) -> Result<(), DbError> {
     let found: String = db
         .query_one("PRAGMA quick_check(1)", &[])?
         .get("quick_check")?;
@@ -243,8 +250,11 @@ fn check_tables(db: &mut dyn Connection) -> Result<i64, DbError> {
         let line = found.lines().next().unwrap_or_default().to_owned();
         return Err(DbError::Corrupt(line));
     }
-    // Another process may be creating the tables right now.
-    db.begin()?;
+    Ok(())
+}
+
+/// Returns the version of the tables; 0 for an empty file. Refuses a file that is not of a hub or of a later version.
+fn read_version(db: &mut dyn Connection) -> Result<i64, DbError> {
     let version: i64 = db
         .query_one("PRAGMA user_version", &[])?
         .get("user_version")?;

@@ -39,8 +39,9 @@ pub struct Accept {
 /// subscriptions do not count, and are always stored: one for each mode waits, and the newest replaces it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quotas {
-    /// Requests waiting for verification. Above half of it, and of `requests_per_host`, a verification that has failed
-    /// for a reason of the network is not tried again. One address that asks may have as many waiting as are free.
+    /// Requests waiting for verification. If more than half of it or of `requests_per_host` is in use, a verification
+    /// that has failed for a reason of the network is not tried again. One address that asks may have as many waiting as
+    /// are free.
     pub requests: u32,
     /// Requests waiting for verification, for one callback host and port.
     pub requests_per_host: u32,
@@ -97,14 +98,16 @@ pub struct DenialNotice {
 pub enum AttemptReport {
     /// A verification ended, confirmed or not.
     Verified {
+        /// The id of the request, not of a subscription.
         id: i64,
         asked_at: UnixMillis,
         confirmed: bool,
         result: AttemptResult,
     },
-    /// A verification did not reach its callback, and is retried. After a network failure only if it had fewer than
+    /// A verification did not reach its callback. It is tried again; after a network failure only if it had fewer than
     /// [`UNREACHED_MAX`](crate::subscription::UNREACHED_MAX) attempts, and the quotas permit it.
     Unreached {
+        /// The id of the request, not of a subscription.
         id: i64,
         /// `None` if nothing was sent, for a reason on our side.
         result: Option<AttemptResult>,
@@ -155,7 +158,7 @@ pub struct PublishResult {
 /// The result of [`Store::copy_from`](super::Store::copy_from).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopyReport {
-    /// Subscriptions that did not exist in the target, or in an earlier state.
+    /// Subscriptions that did not exist in the target, or existed there in an earlier state.
     pub copied: u64,
     /// Subscriptions that existed in the target in this state or a later one.
     pub known: u64,

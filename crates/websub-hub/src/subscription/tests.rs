@@ -99,7 +99,7 @@ fn an_unsubscription_waits_for_the_attempt_under_way() {
             gone
         );
     }
-    assert_eq!(Some(leaving.removed(RemovalReason::Operator)), gone);
+    assert_eq!(Some(leaving.removal_by_us(RemovalReason::Operator)), gone);
     leaving.renew(request(None, 10), at(1000), at(8_999));
     assert!(!leaving.is_due(&A, at(8_999)));
     assert_eq!(end(&mut leaving, AttemptResult::Status(200), 9_000), None);
