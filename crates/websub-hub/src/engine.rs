@@ -108,8 +108,8 @@ pub(super) struct Engine {
     published_at: UnixMillis,
     /// What the operator's targets are told of.
     notices: Notices,
-    /// Ended attempts that are not stored yet.
-    ended: Vec<AttemptRecord>,
+    /// Ended attempts whose results are not stored yet.
+    unrecorded: Vec<AttemptRecord>,
     /// When an attempt was last late because of this machine.
     lagged_at: Option<Instant>,
     sweep_at: Instant,
@@ -153,7 +153,7 @@ impl Engine {
             unpublished: false,
             published_at: UnixMillis::new(unix_ms),
             notices: Notices::default(),
-            ended: Vec::new(),
+            unrecorded: Vec::new(),
             lagged_at: None,
             sweep_at: now,
             count_at: now,
@@ -176,7 +176,7 @@ impl Engine {
             let now = self.read_clock();
             self.start_attempts(now);
             self.storage.yield_role(
-                self.attempts.running() == 0 && self.ended.is_empty(),
+                self.attempts.running() == 0 && self.unrecorded.is_empty(),
                 self.unpublished,
                 now.instant,
             );
@@ -196,7 +196,8 @@ impl Engine {
     fn read_clock(&mut self) -> Now {
         let instant = Instant::now();
         let unix_ms = (self.unix_ms)();
-        if let Some(jump_ms) = self.clock.observe(instant, unix_ms)
+        let jump_ms = self.clock.observe(instant, unix_ms);
+        if let Some(jump_ms) = jump_ms
             && self.storage.is_delivering()
         {
             warn!(jump_ms, "the clock jumped: shifting leases and retries");
@@ -242,7 +243,7 @@ impl Engine {
         self.tell(now);
         self.accept(submissions, now.unix);
         self.record(now.unix);
-        if self.storage.has_lost_role() {
+        if self.storage.take_role_loss() {
             self.attempts.cut();
         }
     }
@@ -367,18 +368,16 @@ impl Engine {
     /// Starts due verifications, denials and deliveries.
     fn start_attempts(&mut self, now: Now) {
         self.attempts.observe_progress(now.instant);
-        let may_start = self.stopping.is_none() && self.ended.is_empty();
+        let may_start = self.stopping.is_none() && self.unrecorded.is_empty();
         if !may_start || !self.storage.may_deliver(now.instant) {
             return;
         }
         let mut not_run = self.attempts.start_verifications(&mut self.storage, now);
         if !self.unpublished {
-            let deliveries = &mut self.attempts;
-            let targets = self.notices.targets();
-            not_run.extend(deliveries.start_deliveries(
+            not_run.extend(self.attempts.start_deliveries(
                 &mut self.storage,
                 &self.contents,
-                targets,
+                self.notices.targets(),
                 now,
             ));
         }
@@ -425,14 +424,14 @@ impl Engine {
         for reason in &swept {
             self.shared.stats.count_removals(*reason, 1);
         }
-        for (ended, message) in [
+        for (removal, message) in [
             (RemovalReason::LeaseEnded, "leases ended"),
             (
                 RemovalReason::NeverAcknowledged,
                 "subscriptions are removed that have never acknowledged a delivery, and were owed one for three days",
             ),
         ] {
-            let subscriptions = swept.iter().filter(|reason| **reason == ended).count();
+            let subscriptions = swept.iter().filter(|reason| **reason == removal).count();
             if subscriptions > 0 {
                 info!(subscriptions, "{message}");
             }
@@ -446,19 +445,21 @@ impl Engine {
         self.health.lagging = self
             .lagged_at
             .is_some_and(|at| now.saturating_duration_since(at) < LAG_SHOWN);
-        match (was.paused, self.health.paused) {
-            (false, true) => warn!(
+        if self.health.paused && !was.paused {
+            warn!(
                 "most callback hosts cannot be reached, so our own network may be at fault: failed deliveries do not count until most can be reached"
-            ),
-            (true, false) => info!("most callback hosts can be reached again"),
-            _ => {}
+            );
         }
-        match (was.lagging, self.health.lagging) {
-            (false, true) => warn!(
+        if was.paused && !self.health.paused {
+            info!("most callback hosts can be reached again");
+        }
+        if self.health.lagging && !was.lagging {
+            warn!(
                 "deliveries or verifications are late because this machine has no core for them: those that time out do not count"
-            ),
-            (true, false) => info!("this machine has time for deliveries again"),
-            _ => {}
+            );
+        }
+        if was.lagging && !self.health.lagging {
+            info!("this machine has time for deliveries again");
         }
         if **self.shared.health.load() != self.health {
             self.shared.health.store(Arc::new(self.health.clone()));
@@ -467,7 +468,7 @@ impl Engine {
     }
 
     fn is_over(&self, now: Instant) -> bool {
-        let is_idle = self.attempts.running() == 0 && self.ended.is_empty();
+        let is_idle = self.attempts.running() == 0 && self.unrecorded.is_empty();
         let stopping = self.stopping.as_ref();
         stopping.is_some_and(|stopping| is_idle || now >= stopping.until)
     }

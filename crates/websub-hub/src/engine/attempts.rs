@@ -30,7 +30,7 @@ const QUEUE_MAX: usize = 100_000;
 /// The longest delay before an attempt that did not reach its host is repeated without counting a failure.
 const REPEAT_DELAY_MAX: Duration = Duration::from_secs(60);
 
-/// Of the time of an attempt that timed out, the part spent waiting for a core from which it is our own fault.
+/// A timeout is our own fault if the attempt's thread waited at least this part of the time for a core.
 const OWN_LAG_PART: f64 = 0.25;
 
 /// An attempt that ended on its thread.
@@ -86,8 +86,8 @@ impl AttemptGroup {
         }
     }
 
-    /// Replaces the queue by what `find` returns, if it is time to look, and starts as many attempts as may run. Returns
-    /// the number of each.
+    /// Replaces the queue by what `find` returns, if it is time to look, and starts as many attempts as may run. Returns,
+    /// for each id that is tried, the number of the attempt.
     fn start(
         &mut self,
         storage: &mut Storage,
@@ -184,26 +184,26 @@ impl Attempts {
             },
             now.instant,
         );
-        let mut requests = Vec::new();
-        let mut denials = Vec::new();
+        let mut request_ids = Vec::new();
+        let mut denial_ids = Vec::new();
         for id in numbers.keys() {
             match id {
-                AttemptId::Verification(id) => requests.push(*id),
-                AttemptId::Denial(id) => denials.push(*id),
+                AttemptId::Verification(id) => request_ids.push(*id),
+                AttemptId::Denial(id) => denial_ids.push(*id),
                 AttemptId::Delivery(_) | AttemptId::Notice(_) => {}
             }
         }
         let mut jobs = Vec::with_capacity(numbers.len());
-        let begun = storage.write_if(!requests.is_empty(), |store| {
-            store.begin_verifications(&requests)
+        let begun_requests = storage.write_if(!request_ids.is_empty(), |store| {
+            store.begin_verifications(&request_ids)
         });
-        for request in begun {
+        for request in begun_requests {
             jobs.push((AttemptId::Verification(request.id), Job::Verify(request)));
         }
-        let begun = storage.write_if(!denials.is_empty(), |store| {
-            store.begin_denials(&denials, now.unix)
+        let begun_denials = storage.write_if(!denial_ids.is_empty(), |store| {
+            store.begin_denials(&denial_ids, now.unix)
         });
-        for denial in begun {
+        for denial in begun_denials {
             jobs.push((AttemptId::Denial(denial.id), Job::Deny(denial)));
         }
         self.run_all(jobs, numbers)
@@ -226,17 +226,17 @@ impl Attempts {
             },
             now.instant,
         );
-        let mut ids = Vec::new();
-        let mut notices = Vec::new();
+        let mut delivery_ids = Vec::new();
+        let mut notice_ids = Vec::new();
         for id in numbers.keys() {
             match id {
-                AttemptId::Delivery(id) => ids.push(*id),
-                AttemptId::Notice(id) => notices.push(*id),
+                AttemptId::Delivery(id) => delivery_ids.push(*id),
+                AttemptId::Notice(id) => notice_ids.push(*id),
                 AttemptId::Verification(_) | AttemptId::Denial(_) => {}
             }
         }
-        let begun_deliveries = storage.write_if(!ids.is_empty(), |store| {
-            store.begin_deliveries(&ids, now.unix)
+        let begun_deliveries = storage.write_if(!delivery_ids.is_empty(), |store| {
+            store.begin_deliveries(&delivery_ids, now.unix)
         });
         let mut jobs = Vec::with_capacity(begun_deliveries.len());
         for listed in begun_deliveries {
@@ -247,8 +247,9 @@ impl Attempts {
                 jobs.push((id, Job::Deliver(listed, topic)));
             }
         }
-        let begun_notices =
-            storage.write_if(!notices.is_empty(), |store| store.begin_notices(&notices));
+        let begun_notices = storage.write_if(!notice_ids.is_empty(), |store| {
+            store.begin_notices(&notice_ids)
+        });
         for notice in begun_notices {
             let target = targets.iter().find(|target| target.id == notice.target);
             // `due_notices` returns only notices to these targets.
@@ -376,13 +377,15 @@ impl Engine {
                     result = None;
                 }
                 // If most hosts are unreachable, our own network is at fault, and the failure does not count.
-                let is_own_network = result.is_some()
-                    && self.breaker.record(
+                let mut is_own_network = false;
+                if result.is_some() {
+                    is_own_network = self.breaker.record(
                         &ended.job.authority(),
                         listed.state.is_evidence(now.unix),
                         ended.attempt.is_reached,
                         now.instant,
                     );
+                }
                 if is_own_network {
                     result = None;
                 }
@@ -403,10 +406,12 @@ impl Engine {
                 }
             }
         };
-        // An attempt that was cancelled with the loss of the role is no failure of its subscriber.
+        // Running attempts are cancelled with the loss of the role, which is no failure of their subscribers. One with a
+        // status had ended before.
         let has_status = matches!(ended.attempt.result, Some(AttemptResult::Status(_)));
-        if self.storage.is_delivering() || has_status {
-            self.ended.push(AttemptRecord {
+        let was_cancelled = !self.storage.is_delivering() && !has_status;
+        if !was_cancelled {
+            self.unrecorded.push(AttemptRecord {
                 job: ended.job,
                 report,
                 status,
@@ -437,13 +442,13 @@ impl Engine {
 
     /// Stores the results of attempts in one transaction. If that fails, they stay queued, and no new attempt starts.
     pub(super) fn record(&mut self, now: UnixMillis) {
-        if self.ended.is_empty() || !self.storage.is_open() {
+        if self.unrecorded.is_empty() || !self.storage.is_open() {
             return;
         }
         let reports: Vec<AttemptReport> = self
-            .ended
+            .unrecorded
             .iter()
-            .map(|ended| ended.report.clone())
+            .map(|record| record.report.clone())
             .collect();
         let policy = self.settings.policy.clone();
         let quotas = self.settings.quotas;
@@ -453,9 +458,10 @@ impl Engine {
         let Some(effects) = effects else {
             return;
         };
-        for (ended, effect) in std::mem::take(&mut self.ended).into_iter().zip(effects) {
-            self.scan_after(&ended.job);
-            self.log(&ended, effect);
+        let recorded = std::mem::take(&mut self.unrecorded);
+        for (record, effect) in recorded.into_iter().zip(effects) {
+            self.scan_after(&record.job);
+            self.log(&record, effect);
         }
     }
 
@@ -476,17 +482,25 @@ impl Engine {
     }
 
     /// Counts and logs the effect of an attempt.
-    fn log(&self, ended: &AttemptRecord, effect: ReportEffect) {
+    fn log(&self, record: &AttemptRecord, effect: ReportEffect) {
         let stats = &self.shared.stats;
-        let (request, subscription) = match ended.report {
-            AttemptReport::Notified { .. } => return self.log_notice(ended, effect),
+        let (request, subscription) = match record.report {
+            AttemptReport::Notified { .. } => return self.log_notice(record, effect),
             AttemptReport::Delivered { id, .. } => (None, Some(id)),
             AttemptReport::Verified { id, .. } | AttemptReport::Unreached { id, .. } => {
                 (Some(id), None)
             }
         };
-        let (topic, callback_host) = ended.job.pair();
-        let status = &ended.status;
+        let (topic, callback_host) = record.job.pair();
+        let status = &record.status;
+        // Without a result nothing was sent, for a reason on our side.
+        let is_sent_and_unreached = matches!(
+            record.report,
+            AttemptReport::Unreached {
+                result: Some(_),
+                ..
+            }
+        );
         let mut reason = None;
         let message = match effect {
             ReportEffect::Activated => "a subscription is active",
@@ -500,9 +514,7 @@ impl Engine {
                 reason = Some(removal.as_str());
                 "a subscription is removed"
             }
-            ReportEffect::Waiting
-                if !matches!(ended.report, AttemptReport::Unreached { result: None, .. }) =>
-            {
+            ReportEffect::Waiting if is_sent_and_unreached => {
                 "a callback could not be reached for its verification, which is retried"
             }
             ReportEffect::Waiting
@@ -517,11 +529,11 @@ impl Engine {
                 return;
             }
         };
-        match (effect, &ended.report) {
-            (ReportEffect::Rejected, _) => stats.rejected.fetch_add(1, Relaxed),
-            (_, AttemptReport::Verified { .. }) => stats.confirmed.fetch_add(1, Relaxed),
-            _ => 0,
-        };
+        if effect == ReportEffect::Rejected {
+            stats.rejected.fetch_add(1, Relaxed);
+        } else if matches!(record.report, AttemptReport::Verified { .. }) {
+            stats.confirmed.fetch_add(1, Relaxed);
+        }
         info!(
             subscription,
             request, topic, callback_host, reason, status, "{message}"

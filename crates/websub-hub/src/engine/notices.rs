@@ -32,7 +32,7 @@ impl Notices {
         self.source.as_ref().map_or(&[], |source| source.targets())
     }
 
-    /// Tells whether the source is to be compared with the record: it is new, the delivery role is, or the day.
+    /// Tells whether the source is to be compared with the record: the source, the delivery role or the day is new.
     fn is_due(&self, now: UnixMillis) -> bool {
         self.is_untold || self.day != day(now)
     }
@@ -95,7 +95,7 @@ impl Engine {
         ended: &EndedAttempt,
         now: Now,
     ) -> AttemptReport {
-        // No evidence for the breaker: its rule speaks of many subscribers.
+        // Only deliveries feed the breaker: it judges by many hosts, and notices have few.
         let is_own_network = !ended.attempt.is_reached && self.breaker.is_open(now.instant);
         let mut result = ended.attempt.result;
         let mut retry_after = ended.attempt.retry_after;
@@ -117,9 +117,9 @@ impl Engine {
     }
 
     /// Counts and logs the effect of an attempt to send a notice, by the id of its target: addresses are secrets.
-    pub(super) fn log_notice(&self, ended: &AttemptRecord, effect: ReportEffect) {
-        let (_, target_id) = ended.job.pair();
-        let status = &ended.status;
+    pub(super) fn log_notice(&self, record: &AttemptRecord, effect: ReportEffect) {
+        let target_id = record.job.target_id();
+        let status = &record.status;
         match effect {
             ReportEffect::GivenUp => {
                 self.shared.stats.notices_given_up.fetch_add(1, Relaxed);

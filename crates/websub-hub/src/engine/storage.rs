@@ -35,7 +35,7 @@ pub(super) struct Storage {
     was_written: bool,
     /// Whether the store was never written, for a reason that only the operator can fix.
     is_off: bool,
-    /// Whether the role was lost with the store since [`Storage::has_lost_role`] was called.
+    /// Whether the role was lost with the store since [`Storage::take_role_loss`] was called.
     has_lost_role: bool,
 }
 
@@ -126,11 +126,16 @@ impl Storage {
     /// runs or is to be recorded. If no replica takes it, the next offer is after [`YIELD_EVERY`], because verifications
     /// wait during an offer.
     pub(super) fn yield_role(&mut self, is_idle: bool, unpublished: bool, now: Instant) {
+        // Only the process with the role can offer it, and only replicas with newer content can use it.
         if !self.role.is_ours || !self.is_behind() || unpublished {
             self.role.yield_at = self.role.yield_at.max(now + BEHIND_MAX);
         }
         let is_over = self.role.is_ours && now >= self.role.yield_at && is_idle;
-        if is_over && self.write(Store::give_up_role).is_some() {
+        if !is_over {
+            return;
+        }
+        let given_up = self.write(Store::give_up_role);
+        if given_up.is_some() {
             debug!("other replicas have newer content; one of them may deliver");
             self.role = Role {
                 is_ours: false,
@@ -194,8 +199,8 @@ impl Storage {
         self.error.is_none() || now >= self.open_at
     }
 
-    /// Tells, once, whether the delivery role was lost with the store.
-    pub(super) fn has_lost_role(&mut self) -> bool {
+    /// Tells whether the delivery role was lost with the store since the last call.
+    pub(super) fn take_role_loss(&mut self) -> bool {
         std::mem::take(&mut self.has_lost_role)
     }
 
@@ -213,7 +218,10 @@ impl Storage {
         self.is_off = !self.was_written && !error.may_pass();
         if !matches!(error.cause, DbError::DiskFull | DbError::Busy) {
             self.store = None;
-            self.has_lost_role |= std::mem::take(&mut self.role.is_ours);
+            if self.role.is_ours {
+                self.role.is_ours = false;
+                self.has_lost_role = true;
+            }
         }
         // The failed call may have taken long.
         self.open_at = Instant::now() + OPEN_WAIT;

@@ -57,15 +57,18 @@ impl ClockWatch {
 #[derive(Debug)]
 pub(super) struct ScanSchedule {
     next_at: Instant,
-    /// When the last scan ended, and how long it took.
-    last: (Instant, Duration),
+    /// When the last scan ended.
+    last_ended: Instant,
+    /// How long the last scan took.
+    last_took: Duration,
 }
 
 impl ScanSchedule {
     pub(super) fn new(now: Instant) -> ScanSchedule {
         ScanSchedule {
             next_at: now,
-            last: (now, Duration::ZERO),
+            last_ended: now,
+            last_took: Duration::ZERO,
         }
     }
 
@@ -79,18 +82,19 @@ impl ScanSchedule {
 
     /// Asks for a scan as soon as its cost permits.
     pub(super) fn soon(&mut self) {
-        let (ended, took) = self.last;
-        self.next_at = self.next_at.min(ended + took);
+        self.next_at = self.next_at.min(self.last_ended + self.last_took);
     }
 
     /// Asks for a scan at once.
     pub(super) fn now(&mut self) {
-        self.next_at = self.last.0;
+        // A time that is past, so the scan is due.
+        self.next_at = self.last_ended;
     }
 
     /// Records a scan that ended at `ended` and took `took`.
     pub(super) fn record(&mut self, ended: Instant, took: Duration) {
-        self.last = (ended, took);
+        self.last_ended = ended;
+        self.last_took = took;
         self.next_at = ended + SCAN_EVERY.max(took * 20);
     }
 }
