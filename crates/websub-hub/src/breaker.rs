@@ -23,8 +23,16 @@ const HOSTS_MAX: usize = 256;
 /// The recent attempts. Pure: callers pass the time.
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
-    /// The last attempt to each host: host, time, and whether the host was reached; oldest first.
-    seen: VecDeque<(String, Instant, bool)>,
+    /// The last attempt to each host, oldest first.
+    seen: VecDeque<SeenHost>,
+}
+
+/// The last attempt to a host.
+#[derive(Debug)]
+struct SeenHost {
+    host: String,
+    at: Instant,
+    is_reached: bool,
 }
 
 impl Breaker {
@@ -37,26 +45,33 @@ impl Breaker {
         is_reached: bool,
         now: Instant,
     ) -> bool {
-        if !is_evidence {
-            return !is_reached && self.is_open(now);
+        if is_evidence {
+            self.remember(host, is_reached, now);
         }
-        self.seen.retain(|(seen_host, ..)| seen_host != host);
+        !is_reached && self.is_open(now)
+    }
+
+    fn remember(&mut self, host: &str, is_reached: bool, now: Instant) {
+        self.seen.retain(|seen| seen.host != host);
         if self.seen.len() >= HOSTS_MAX {
             self.seen.pop_front();
         }
-        self.seen.push_back((host.to_owned(), now, is_reached));
-        !is_reached && self.is_open(now)
+        self.seen.push_back(SeenHost {
+            host: host.to_owned(),
+            at: now,
+            is_reached,
+        });
     }
 
     /// Tells whether most of the recently tried hosts were not reached.
     pub(super) fn is_open(&self, now: Instant) -> bool {
         let mut reached = 0;
         let mut lost = 0;
-        for (_, at, is_reached) in &self.seen {
-            if now.saturating_duration_since(*at) >= WINDOW {
+        for seen in &self.seen {
+            if now.saturating_duration_since(seen.at) >= WINDOW {
                 continue;
             }
-            if *is_reached {
+            if seen.is_reached {
                 reached += 1;
             } else {
                 lost += 1;

@@ -1,7 +1,8 @@
 //! Checks which callbacks the hub may contact: their port, their host, and every address that the host resolves to.
 //!
-//! The hub sends requests to URLs that any client can choose, from inside the operator's network, so addresses and names must
-//! be public by [`reviewd_wire::address`]. One refused address refuses the whole name, because attackers bypass guards with DNS responses that mix public and private addresses.
+//! The hub sends requests to URLs that any client can choose, from inside the operator's network, so addresses and names
+//! must be public by [`reviewd_wire::address`]. One refused address refuses the whole name, because attackers bypass guards
+//! with DNS responses that mix public and private addresses.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;

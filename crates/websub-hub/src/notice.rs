@@ -32,7 +32,8 @@ const KEY_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 /// gets all notices.
 pub const NOTICE_AGE_MAX: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
-/// Attempts for which a target may answer that it cannot accept this notice: it will not accept it later either.
+/// A notice is given up after this many failed attempts, if the target has answered that it cannot accept it: it will not
+/// accept it later either.
 pub const NOTICE_REFUSALS_MAX: u32 = 3;
 
 /// Notices that may wait for one target; beyond it the oldest are given up. Our choice: a day of a busy business.
@@ -79,7 +80,7 @@ pub struct NoticeChanges {
 /// Days that have begun since the targets were last told, in UTC: after `after`, up to `until`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DaysBegun {
-    /// The last day of which targets were told.
+    /// The last day that targets were told of.
     pub after: Date,
     /// Today.
     pub until: Date,
@@ -187,8 +188,8 @@ pub enum NoticeOutcome {
 
 impl NoticeAttempts {
     /// Returns what follows from the result of an attempt that ended at `now`. A 2xx acknowledges. After any other result
-    /// the notice is sent again for [`NOTICE_AGE_MAX`], unless its target has answered [`NOTICE_REFUSALS_MAX`] times
-    /// that it is malformed, too large or not processable (400, 413, 422).
+    /// the notice is sent again for [`NOTICE_AGE_MAX`]; but from the failure number [`NOTICE_REFUSALS_MAX`] on, an answer
+    /// that it is malformed, too large or not processable (400, 413, 422) ends it.
     #[must_use]
     pub fn end(
         self,

@@ -289,14 +289,13 @@ fn parse_lease(body: &[u8]) -> Result<Option<u64>, RequestRefusal> {
         return Ok(None);
     };
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
-    match value.parse().unwrap_or(u64::MAX) {
-        lease_s @ 1.. if is_number => Ok(Some(lease_s)),
-        _ => {
-            let value = quote(&value);
-            let what = format!("must be a whole number of seconds, at least 1, not {value}");
-            Err(RequestRefusal::field(LEASE, what))
-        }
+    let lease_s = value.parse().unwrap_or(u64::MAX);
+    if !is_number || lease_s == 0 {
+        let value = quote(&value);
+        let what = format!("must be a whole number of seconds, at least 1, not {value}");
+        return Err(RequestRefusal::field(LEASE, what));
     }
+    Ok(Some(lease_s))
 }
 
 /// Parses the secret. An empty one counts as none.

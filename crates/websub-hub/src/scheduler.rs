@@ -9,9 +9,9 @@
 //! nothing but its thread. So callbacks that hang delay others by that time only. While the threads themselves wait for
 //! a core, a pause is no sign of a slow callback, and the time is [`STALL_AFTER_LAGGING`].
 //!
-//! Of both limits, each rank but the first gets at most a quarter, so whatever new or failing subscribers do, a quarter
-//! is left for the new content of known ones. A host, and an address that asked, gets at most half of what its rank
-//! leaves free: its share shrinks while its attempts hang, and grows with what is finished.
+//! Each rank but the first gets at most a quarter of both limits, so whatever new or failing subscribers do, a quarter is
+//! left for the new content of known ones. A host, and an address that asked, gets at most half of what its rank leaves
+//! free: its share shrinks while its attempts hang, and grows with what is finished.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -29,14 +29,14 @@ pub const STALL_AFTER_LAGGING: Duration = Duration::from_secs(1);
 /// a link of 50 Mbit/s; `delivery_timeout` assumes the same rate.
 const PACE: f64 = 32.0 * 1024.0;
 
-/// Of each limit, the part for a rank other than the first.
+/// A rank other than the first gets at most each limit divided by this.
 const LOWER_RANK_PART: usize = 4;
 
 /// Entries that one call of [`Scheduler::start`] passes over because their host is at its limit. Our choice: more than
 /// all hosts that can be at their limit, and few enough for a turn of some milliseconds.
 const PASSED_OVER_MAX: usize = 4_096;
 
-/// The part of its time for which an attempt waited for a core, from which our own machine is the bottleneck.
+/// Our own machine is the bottleneck if attempts wait for a core for at least this part of their time.
 const CPU_WAIT_PART: f64 = 0.25;
 
 /// How long the last measured wait for a core says something about the present.
@@ -137,8 +137,10 @@ pub struct Scheduler {
     running: HashMap<u64, RunningAttempt>,
     last_number: u64,
     throughput: Throughput,
-    /// The part of its time for which the last finished attempt waited for a core, averaged, and when it was measured.
-    cpu_wait: (f64, Instant),
+    /// The part of their time for which finished attempts waited for a core: an average in which the last ones count most.
+    cpu_wait_part: f64,
+    /// When an attempt was last finished.
+    cpu_wait_at: Instant,
 }
 
 #[derive(Debug)]
@@ -148,8 +150,10 @@ struct RunningAttempt {
     asker: Option<i64>,
     /// Bytes of progress so far.
     bytes: u64,
-    /// When the attempt last kept up with [`PACE`], and its bytes until then.
-    moved: (Instant, u64),
+    /// When the attempt last kept up with [`PACE`].
+    moved_at: Instant,
+    /// Its bytes until then.
+    moved_bytes: u64,
 }
 
 impl Scheduler {
@@ -162,7 +166,8 @@ impl Scheduler {
             running: HashMap::new(),
             last_number: 0,
             throughput: Throughput::new(limits, now),
-            cpu_wait: (0.0, now),
+            cpu_wait_part: 0.0,
+            cpu_wait_at: now,
         }
     }
 
@@ -233,7 +238,8 @@ impl Scheduler {
             authority: attempt.authority,
             asker: attempt.asker,
             bytes: 0,
-            moved: (now, 0),
+            moved_at: now,
+            moved_bytes: 0,
         };
         self.running.insert(self.last_number, running);
         StartedAttempt {
@@ -249,10 +255,11 @@ impl Scheduler {
         };
         self.throughput.add(bytes.saturating_sub(running.bytes));
         running.bytes = bytes;
-        let (moved_at, moved_bytes) = running.moved;
-        let elapsed_s = now.saturating_duration_since(moved_at).as_secs_f64();
-        if bytes > moved_bytes && (bytes - moved_bytes) as f64 >= PACE * elapsed_s {
-            running.moved = (now, bytes);
+        let elapsed = now.saturating_duration_since(running.moved_at);
+        let moved = bytes.saturating_sub(running.moved_bytes);
+        if moved > 0 && moved as f64 >= PACE * elapsed.as_secs_f64() {
+            running.moved_at = now;
+            running.moved_bytes = bytes;
         }
     }
 
@@ -263,8 +270,8 @@ impl Scheduler {
         }
         self.throughput.add(ATTEMPT_BYTES);
         let part = cpu_wait.as_secs_f64() / elapsed.as_secs_f64().max(0.001);
-        let (average, _) = self.cpu_wait;
-        self.cpu_wait = (average * 0.8 + part.min(1.0) * 0.2, now);
+        self.cpu_wait_part = self.cpu_wait_part * 0.8 + part.min(1.0) * 0.2;
+        self.cpu_wait_at = now;
     }
 
     /// Ends an attempt that was started, but is not due any more.
@@ -288,7 +295,7 @@ impl Scheduler {
     #[must_use]
     pub fn until_stall(&self, now: Instant) -> Option<Duration> {
         let moving = self.running.values().filter(|one| self.is_moving(one, now));
-        let ages = moving.map(|one| now.saturating_duration_since(one.moved.0));
+        let ages = moving.map(|one| now.saturating_duration_since(one.moved_at));
         let stall_after = self.stall_after(now);
         ages.max().map(|age| stall_after.saturating_sub(age))
     }
@@ -296,8 +303,8 @@ impl Scheduler {
     /// Tells whether our own threads wait for a core so long that attempts are late because of it.
     #[must_use]
     pub fn is_cpu_bound(&self, now: Instant) -> bool {
-        let (part, measured_at) = self.cpu_wait;
-        part >= CPU_WAIT_PART && now.saturating_duration_since(measured_at) < CPU_WAIT_AGE
+        let age = now.saturating_duration_since(self.cpu_wait_at);
+        self.cpu_wait_part >= CPU_WAIT_PART && age < CPU_WAIT_AGE
     }
 
     fn moving(&self, now: Instant) -> usize {
@@ -306,8 +313,7 @@ impl Scheduler {
     }
 
     fn is_moving(&self, running: &RunningAttempt, now: Instant) -> bool {
-        let (moved_at, _) = running.moved;
-        now.saturating_duration_since(moved_at) < self.stall_after(now)
+        now.saturating_duration_since(running.moved_at) < self.stall_after(now)
     }
 
     fn stall_after(&self, now: Instant) -> Duration {
@@ -395,8 +401,10 @@ struct Throughput {
     limit: usize,
     /// Work per second when the limit last grew; 0 while the first limit is enough.
     rate: f64,
-    /// When the current measurement began, and the bytes since.
-    epoch: (Instant, u64),
+    /// When the current measurement began.
+    epoch_began: Instant,
+    /// The bytes since then.
+    epoch_bytes: u64,
     /// The largest number of moving attempts since then.
     most_moving: usize,
 }
@@ -407,24 +415,24 @@ impl Throughput {
             limits,
             limit: limits.moving,
             rate: 0.0,
-            epoch: (now, 0),
+            epoch_began: now,
+            epoch_bytes: 0,
             most_moving: 0,
         }
     }
 
     fn add(&mut self, bytes: u64) {
-        self.epoch.1 += bytes;
+        self.epoch_bytes += bytes;
     }
 
     /// Adapts the limit once an epoch, while `moving` attempts move.
     fn measure(&mut self, moving: usize, now: Instant) {
         self.most_moving = self.most_moving.max(moving);
-        let (began, bytes) = self.epoch;
-        let elapsed = now.saturating_duration_since(began);
+        let elapsed = now.saturating_duration_since(self.epoch_began);
         if elapsed < EPOCH {
             return;
         }
-        let rate = bytes as f64 / elapsed.as_secs_f64();
+        let rate = self.epoch_bytes as f64 / elapsed.as_secs_f64();
         if self.most_moving * 2 < self.limit {
             self.limit = self.limits.moving;
             self.rate = 0.0;
@@ -432,7 +440,8 @@ impl Throughput {
             self.limit = (self.limit + self.limit.div_ceil(2)).min(self.limits.threads);
             self.rate = rate;
         }
-        self.epoch = (now, 0);
+        self.epoch_began = now;
+        self.epoch_bytes = 0;
         self.most_moving = moving;
     }
 }

@@ -1,7 +1,9 @@
-//! HTTPS connections to callbacks for ureq, which replace its own for three features: a limit for the kernel's send
-//! buffer, so that sent data is soon acknowledged; a count of the bytes of each attempt, by which the scheduler sees its
-//! progress; and our own TLS configuration, which trusts the public authorities and those in a file of the operator. A file that cannot be used completely is an error; ureq would silently skip an
-//! invalid certificate.
+//! HTTPS connections to callbacks for ureq, which replace its own for three features:
+//!
+//! - a limit for the kernel's send buffer, so that sent data is soon acknowledged;
+//! - a count of the bytes of each attempt, by which the scheduler sees its progress;
+//! - our own TLS configuration, which trusts the public authorities and those in a file of the operator. A file that
+//!   cannot be used completely is an error; ureq would silently skip an invalid certificate.
 
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
@@ -104,8 +106,11 @@ fn connect(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NoConn
         }
         match TcpStream::connect_timeout(address, share) {
             Ok(stream) => return Ok(stream),
-            Err(_) if failed.kind() == io::ErrorKind::ConnectionRefused => {}
-            Err(error) => failed = error,
+            Err(error) => {
+                if failed.kind() != io::ErrorKind::ConnectionRefused {
+                    failed = error;
+                }
+            }
         }
     }
     Err(match failed.kind() {
