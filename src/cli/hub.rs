@@ -14,8 +14,8 @@ use super::exit::{Failure, Status, print};
 use super::values::{OutputFormat, SecretFlag};
 use crate::clock;
 use crate::hub::store::{
-    AdminCommand, DbError, FILE_NAME, Listed, Rejection, Store, StoreError, TOMBSTONES_MAX,
-    Tombstone, WaitingRequest,
+    AdminCommand, DbError, FILE_NAME, Rejection, Store, StoreError, StoredSubscription,
+    TOMBSTONES_MAX, Tombstone, WaitingRequest,
 };
 use crate::hub::subscription::Phase;
 use crate::hub::{StoreLocation, UnixMillis};
@@ -157,10 +157,10 @@ fn list(store: &mut Store, args: &ListArgs) -> Result<(Value, String), Failure> 
 /// Returns a subscription as JSON and as lines.
 fn show(store: &mut Store, id: i64) -> Result<(Value, String), Failure> {
     let found = store.list(id.saturating_sub(1), 1)?;
-    let Some(listed) = found.iter().find(|listed| listed.id == id) else {
+    let Some(subscription) = found.iter().find(|subscription| subscription.id == id) else {
         return Err(unknown(store, id));
     };
-    let row = subscription_row(listed);
+    let row = subscription_row(subscription);
     let lines = cells(&row).map(|(name, value)| format!("{name}\t{value}\n"));
     let text = lines.collect();
     Ok((row, text))
@@ -208,13 +208,13 @@ fn copy(
 
 /// Applies a command to one subscription; returns the result as JSON and as a sentence.
 fn apply(store: &mut Store, id: i64, command: AdminCommand) -> Result<(Value, String), Failure> {
-    let Some(listed) = store.apply_admin(id, command, now())? else {
+    let Some(subscription) = store.apply_admin(id, command, now())? else {
         return Err(unknown(store, id));
     };
     let done = match command {
         AdminCommand::Remove => "removed",
-        AdminCommand::Retry if listed.state.claimed => "being delivered",
-        AdminCommand::Retry if listed.is_undelivered => "due now",
+        AdminCommand::Retry if subscription.state.claimed => "being delivered",
+        AdminCommand::Retry if subscription.is_undelivered => "due now",
         AdminCommand::Retry => "up to date",
     };
     let text = format!("subscription {id} is {done}\n");
@@ -276,8 +276,8 @@ fn request_row(request: &WaitingRequest) -> Value {
     })
 }
 
-fn subscription_row(listed: &Listed) -> Value {
-    let state = &listed.state;
+fn subscription_row(subscription: &StoredSubscription) -> Value {
+    let state = &subscription.state;
     let last = state.last.as_ref();
     let lease_s = match state.phase {
         Phase::Active { lease_s } | Phase::Pending { lease_s } => lease_s,
@@ -285,7 +285,7 @@ fn subscription_row(listed: &Listed) -> Value {
     };
     let next_attempt = if state.phase == Phase::Unsubscribing {
         "none: unsubscribed".to_owned()
-    } else if !listed.is_undelivered {
+    } else if !subscription.is_undelivered {
         "at the next change".to_owned()
     } else if state.claimed {
         "under way".to_owned()
@@ -295,16 +295,16 @@ fn subscription_row(listed: &Listed) -> Value {
         time(state.next_at)
     };
     json!({
-        "id": listed.id,
-        "host": listed.callback.host().to_string(),
-        "topic": listed.topic,
+        "id": subscription.id,
+        "host": subscription.callback.host().to_string(),
+        "topic": subscription.topic,
         "lease_end": time(state.lease_end),
-        "undelivered": listed.is_undelivered,
+        "undelivered": subscription.is_undelivered,
         "failures": state.failures,
         "last_status": last.map(|last| last.result.to_string()),
         "last_at": last.map(|last| time(last.at)),
         "next_attempt": next_attempt,
-        "callback": listed.callback.without_query(),
+        "callback": subscription.callback.without_query(),
         "signed": state.secret.is_some(),
         "created_at": time(state.created_at),
         "verified_at": time(state.verified_at),

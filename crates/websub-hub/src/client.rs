@@ -15,7 +15,7 @@ use ureq::http::Response;
 use ureq::{Agent, Body, SendBody};
 
 use super::resolve::{GuardedResolver, NoConnection};
-use super::store::{DenialNotice, Listed, WaitingRequest};
+use super::store::{DenialNotice, StoredSubscription, WaitingRequest};
 use super::subscription::{AttemptFailure, AttemptResult};
 use super::transport::{CaError, HttpsConnector, client_config, count_progress_in};
 use super::{Callback, HubSettings, Outside};
@@ -43,7 +43,7 @@ const BUFFER_BYTES: usize = 16 * 1024;
 #[derive(Debug)]
 pub(super) enum Job {
     Verify(WaitingRequest),
-    Deliver(Listed, Topic),
+    Deliver(StoredSubscription, Topic),
     Deny(DenialNotice),
     Notify(BegunNotice, NoticeTarget),
 }
@@ -54,7 +54,7 @@ impl Job {
         let (topic, callback) = match self {
             Job::Notify(_, target) => return ("notice", target.id.clone()),
             Job::Verify(asked) => (&asked.topic_given, &asked.callback),
-            Job::Deliver(listed, _) => (&listed.topic, &listed.callback),
+            Job::Deliver(subscription, _) => (&subscription.topic, &subscription.callback),
             Job::Deny(notice) => (&notice.topic, &notice.callback),
         };
         (topic, callback.host().to_string())
@@ -72,7 +72,7 @@ impl Job {
     pub(super) fn authority(&self) -> String {
         match self {
             Job::Verify(asked) => asked.callback.authority(),
-            Job::Deliver(listed, _) => listed.callback.authority(),
+            Job::Deliver(subscription, _) => subscription.callback.authority(),
             Job::Deny(notice) => notice.callback.authority(),
             Job::Notify(_, target) => target.callback.authority(),
         }
@@ -166,7 +166,7 @@ impl Client {
         count_progress_in(progress);
         let run = AssertUnwindSafe(|| match job {
             Job::Verify(asked) => self.verify(asked),
-            Job::Deliver(listed, topic) => self.deliver(listed, topic),
+            Job::Deliver(subscription, topic) => self.deliver(subscription, topic),
             Job::Deny(notice) => self.deny(notice),
             Job::Notify(notice, target) => self.notify(notice, target),
         });
@@ -258,20 +258,20 @@ impl Client {
     /// Delivers content by POST with Content-Length; reads only the head of the response. The timeout limits the
     /// lookup, each wait for free space in the send buffer, and the wait for the response after the body;
     /// [`delivery_timeout`] limits the whole delivery.
-    fn deliver(&self, listed: &Listed, topic: &Topic) -> Attempt {
+    fn deliver(&self, subscription: &StoredSubscription, topic: &Topic) -> Attempt {
         let body = &topic.body;
         let patience = self.timeout;
-        let url = &listed.topic;
+        let url = &subscription.topic;
         let hub_url = &self.hub_url;
         // The topic comes first, because some subscribers read only one entry.
         let link = format!("<{url}>; rel=\"self\", <{hub_url}>; rel=\"hub\"");
         let mut request = self
             .agent
-            .post(listed.callback.uri())
+            .post(subscription.callback.uri())
             .header("Content-Type", topic.media_type)
             .header("Content-Length", body.len())
             .header("Link", link);
-        if let Some(secret) = &listed.state.secret {
+        if let Some(secret) = &subscription.state.secret {
             request = request.header("X-Hub-Signature", secret.sign(body));
         }
         let limited = request

@@ -36,8 +36,8 @@ pub use self::requests::REJECTIONS_PER_HOST;
 pub use self::schema::SCHEMA_VERSION;
 pub use self::sqlite::FILE_NAME;
 pub use self::types::{
-    Accept, AdminCommand, AttemptReport, CopyReport, DenialNotice, Listed, PublishResult,
-    QuotaExceeded, Quotas, Rejection, RejectionReason, ReportEffect, StoreCounts, Tombstone,
+    Accept, AdminCommand, AttemptReport, CopyReport, DenialNotice, PublishResult, QuotaExceeded,
+    Quotas, Rejection, RejectionReason, ReportEffect, StoreCounts, StoredSubscription, Tombstone,
     TopicVersion, WaitingRequest,
 };
 use super::unix_millis::UnixMillis;

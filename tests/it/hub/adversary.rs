@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use oracle::hub::ask;
 use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::scheduler::{AttemptId, Scheduler};
-use reviewd::hub::store::{AttemptReport, Listed, Quotas, Store, TopicVersion, WaitingRequest};
+use reviewd::hub::store::{
+    AttemptReport, Quotas, Store, StoredSubscription, TopicVersion, WaitingRequest,
+};
 use reviewd::hub::subscription::{AttemptFailure, AttemptResult, DeliveryResult};
 use reviewd::hub::{Callback, HubSettings, Mode, StoreLocation, UnixMillis};
 use reviewd::wire::date::Timestamp;
@@ -44,7 +46,7 @@ struct SimulatedAttempt {
 }
 
 enum SimulatedJob {
-    Deliver(Box<Listed>),
+    Deliver(Box<StoredSubscription>),
     Verify(Box<WaitingRequest>),
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use reviewd::hub::HubSettings;
-use reviewd::hub::store::{Listed, Quotas};
+use reviewd::hub::store::{Quotas, StoredSubscription};
 
 use super::rig::{FEED, Rig};
 use super::subscriber::{Received, Reply, Subscriber};
@@ -94,7 +94,7 @@ fn subscribers_behind_a_slow_link_are_all_served_and_none_fails() {
     let elapsed = began.elapsed();
     assert!(elapsed > most, "the line is narrow: {elapsed:?}");
     assert_eq!(subscriber.deliveries().len(), SUBSCRIBERS, "each once");
-    let failed = |listed: &Listed| listed.state.failures > 0;
+    let failed = |listed: &StoredSubscription| listed.state.failures > 0;
     assert!(!rig.list().iter().any(failed));
 }
 

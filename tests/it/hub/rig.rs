@@ -13,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use reviewd::hub::Topic;
 use reviewd::hub::guard::{Guard, Ports};
-use reviewd::hub::store::{Listed, Store, Tombstone};
+use reviewd::hub::store::{Store, StoredSubscription, Tombstone};
 use reviewd::hub::subscription::RemovalReason;
 use reviewd::hub::{AttemptLimits, Hub, HubSettings, Outside};
 use reviewd::hub::{RequestRefusal, StoreLocation, UnixMillis, request};
@@ -283,7 +283,7 @@ impl Rig {
         wait_until("verified", || self.store_counts().1 == 0);
     }
 
-    pub(crate) fn listed(&self, callback: &str) -> Option<Listed> {
+    pub(crate) fn listed(&self, callback: &str) -> Option<StoredSubscription> {
         let mut all = self.list().into_iter();
         all.find(|listed| listed.callback.uri() == callback)
     }
@@ -294,7 +294,7 @@ impl Rig {
         Some((lease_end.as_ms() - self.now().as_ms()) / 1_000)
     }
 
-    pub(crate) fn list(&self) -> Vec<Listed> {
+    pub(crate) fn list(&self) -> Vec<StoredSubscription> {
         self.store().list(0, 100_000).unwrap()
     }
 

@@ -239,12 +239,12 @@ impl Attempts {
             store.begin_deliveries(&delivery_ids, now.unix)
         });
         let mut jobs = Vec::with_capacity(begun_deliveries.len());
-        for listed in begun_deliveries {
+        for subscription in begun_deliveries {
             // `begin_deliveries` returns only topics whose stored digest is one that this process has published, so
             // their content is in `contents`.
-            if let Some(topic) = contents.get(&listed.topic).cloned() {
-                let id = AttemptId::Delivery(listed.id);
-                jobs.push((id, Job::Deliver(listed, topic)));
+            if let Some(topic) = contents.get(&subscription.topic).cloned() {
+                let id = AttemptId::Delivery(subscription.id);
+                jobs.push((id, Job::Deliver(subscription, topic)));
             }
         }
         let begun_notices = storage.write_if(!notice_ids.is_empty(), |store| {
@@ -371,7 +371,7 @@ impl Engine {
                     result: result.unwrap_or(AttemptResult::Failed(AttemptFailure::Internal)),
                 }
             }
-            Job::Deliver(listed, _) => {
+            Job::Deliver(subscription, _) => {
                 // What this machine does to itself is no failure of a subscriber. (A verification is repeated anyway.)
                 if is_own_lag {
                     result = None;
@@ -381,7 +381,7 @@ impl Engine {
                 if result.is_some() {
                     is_own_network = self.breaker.record(
                         &ended.job.authority(),
-                        listed.state.is_evidence(now.unix),
+                        subscription.state.is_evidence(now.unix),
                         ended.attempt.is_reached,
                         now.instant,
                     );
@@ -395,9 +395,9 @@ impl Engine {
                     retry_after = Some(self.repeat_delay());
                 }
                 AttemptReport::Delivered {
-                    id: listed.id,
+                    id: subscription.id,
                     result: DeliveryResult {
-                        attempt: listed.state.attempt,
+                        attempt: subscription.state.attempt,
                         result,
                         retry_after,
                         elapsed: ended.elapsed,
@@ -469,8 +469,8 @@ impl Engine {
     /// content that is newer than the one that was sent.
     fn scan_after(&mut self, job: &Job) {
         match job {
-            Job::Deliver(listed, sent) => {
-                let current = self.contents.get(&listed.topic);
+            Job::Deliver(subscription, sent) => {
+                let current = self.contents.get(&subscription.topic);
                 if current.is_some_and(|current| current.digest != sent.digest) {
                     self.attempts.deliveries.scan.soon();
                 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::connection::{Connection, DbError, Value, limit};
 use super::{
-    AttemptReport, Listed, Quotas, ReportEffect, Store, StoreError, TopicVersion, notices,
-    requests, rows,
+    AttemptReport, Quotas, ReportEffect, Store, StoreError, StoredSubscription, TopicVersion,
+    notices, requests, rows,
 };
 use crate::UnixMillis;
 use crate::scheduler::{AttemptId, DueAttempt, Rank};
@@ -60,7 +60,7 @@ impl Store {
         &mut self,
         ids: &[i64],
         now: UnixMillis,
-    ) -> Result<Vec<Listed>, StoreError> {
+    ) -> Result<Vec<StoredSubscription>, StoreError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -68,14 +68,14 @@ impl Store {
         let begun = self.write(|db| {
             let mut due = rows::load(db, ids)?;
             // Another process may have published since.
-            due.retain(|listed| {
+            due.retain(|subscription| {
                 let is_published = own
                     .iter()
-                    .any(|one| one.url == listed.topic && one.digest == listed.current);
-                is_published && listed.state.is_due(&listed.current, now)
+                    .any(|one| one.url == subscription.topic && one.digest == subscription.current);
+                is_published && subscription.state.is_due(&subscription.current, now)
             });
-            rows::change(db, due, now, |listed| {
-                listed.state.begin(listed.current, now);
+            rows::change(db, due, now, |subscription| {
+                subscription.state.begin(subscription.current, now);
                 None
             })
         })?;
@@ -192,10 +192,12 @@ fn record_deliveries(
     }
     let ids: Vec<i64> = results.keys().map(|(id, _)| *id).collect();
     let mut running = rows::load(db, &ids)?;
-    running.retain(|listed| listed.state.claimed && results.contains_key(&attempt_of(listed)));
-    rows::change(db, running, now, |listed| {
-        let (result, effect) = results.remove(&attempt_of(listed))?;
-        let removal = listed.state.end(result, policy, now);
+    running.retain(|subscription| {
+        subscription.state.claimed && results.contains_key(&attempt_of(subscription))
+    });
+    rows::change(db, running, now, |subscription| {
+        let (result, effect) = results.remove(&attempt_of(subscription))?;
+        let removal = subscription.state.end(result, policy, now);
         *effect = removal.map_or(ReportEffect::Kept, ReportEffect::Removed);
         removal
     })?;
@@ -203,6 +205,6 @@ fn record_deliveries(
 }
 
 /// Returns the id of a subscription with the number of its attempt.
-fn attempt_of(listed: &Listed) -> (i64, u32) {
-    (listed.id, listed.state.attempt)
+fn attempt_of(subscription: &StoredSubscription) -> (i64, u32) {
+    (subscription.id, subscription.state.attempt)
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::connection::{Connection, DatabaseRow, DbError, limit, text};
 use super::{
-    AdminCommand, CopyReport, Listed, PublishResult, Store, StoreCounts, StoreError,
+    AdminCommand, CopyReport, PublishResult, Store, StoreCounts, StoreError, StoredSubscription,
     TOMBSTONES_MAX, Tombstone, TopicVersion, notices, rows, touch,
 };
 use crate::UnixMillis;
@@ -140,11 +140,11 @@ impl Store {
                 UNACKNOWLEDGED,
                 &[owed_since.into(), limit(SWEEP_MAX)],
             )?);
-            to_end.sort_unstable_by_key(|listed| listed.id);
-            to_end.dedup_by_key(|listed| listed.id);
+            to_end.sort_unstable_by_key(|subscription| subscription.id);
+            to_end.dedup_by_key(|subscription| subscription.id);
             let mut removals = Vec::new();
-            rows::change(db, to_end, now, |listed| {
-                let removal = listed.state.check_end(now);
+            rows::change(db, to_end, now, |subscription| {
+                let removal = subscription.state.check_end(now);
                 removals.extend(removal);
                 removal
             })?;
@@ -218,7 +218,7 @@ impl Store {
     ///
     /// # Errors
     /// The database cannot be read or written; nothing has changed then.
-    pub fn list(&mut self, after: i64, most: usize) -> Result<Vec<Listed>, StoreError> {
+    pub fn list(&mut self, after: i64, most: usize) -> Result<Vec<StoredSubscription>, StoreError> {
         let clause = "WHERE s.id > $1 ORDER BY s.id LIMIT $2";
         self.read(|db| rows::select(db, clause, &[after.into(), limit(most)]))
     }
@@ -227,7 +227,7 @@ impl Store {
     ///
     /// # Errors
     /// The database cannot be read or written; nothing has changed then.
-    pub fn list_host(&mut self, host: &str) -> Result<Vec<Listed>, StoreError> {
+    pub fn list_host(&mut self, host: &str) -> Result<Vec<StoredSubscription>, StoreError> {
         let clause = "WHERE s.host = $1 ORDER BY s.id";
         self.read(|db| rows::select(db, clause, &[text(host)]))
     }
@@ -258,13 +258,15 @@ impl Store {
         id: i64,
         command: AdminCommand,
         now: UnixMillis,
-    ) -> Result<Option<Listed>, StoreError> {
+    ) -> Result<Option<StoredSubscription>, StoreError> {
         self.write(|db| {
             let found = rows::load(db, &[id])?;
-            let changed = rows::change(db, found, now, |listed| match command {
-                AdminCommand::Remove => Some(listed.state.removal_by_us(RemovalReason::Operator)),
+            let changed = rows::change(db, found, now, |subscription| match command {
+                AdminCommand::Remove => {
+                    Some(subscription.state.removal_by_us(RemovalReason::Operator))
+                }
                 AdminCommand::Retry => {
-                    listed.state.retry();
+                    subscription.state.retry();
                     None
                 }
             })?;
@@ -381,8 +383,12 @@ fn withdraw(
 ) -> Result<usize, DbError> {
     let clause = "WHERE s.topic_id = $1 ORDER BY s.id";
     let all = rows::select(db, clause, &[topic_id.into()])?;
-    let ended = rows::change(db, all, now, |listed| {
-        Some(listed.state.removal_by_us(RemovalReason::TopicWithdrawn))
+    let ended = rows::change(db, all, now, |subscription| {
+        Some(
+            subscription
+                .state
+                .removal_by_us(RemovalReason::TopicWithdrawn),
+        )
     })?;
     db.execute("DELETE FROM request WHERE topic = $1", &[text(url)])?;
     db.execute("DELETE FROM topic WHERE id = $1", &[topic_id.into()])?;

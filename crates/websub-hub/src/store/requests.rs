@@ -513,10 +513,10 @@ fn apply(
         return Ok(ReportEffect::Rejected);
     };
     match (rows::load_pair(db, callback, topic)?, request.mode) {
-        (Some(listed), Mode::Unsubscribe) => {
+        (Some(subscription), Mode::Unsubscribe) => {
             let mut removal = None;
-            rows::change(db, vec![listed], now, |listed| {
-                removal = listed.state.unsubscribe(now);
+            rows::change(db, vec![subscription], now, |subscription| {
+                removal = subscription.state.unsubscribe(now);
                 removal
             })?;
             Ok(match removal {
@@ -524,9 +524,11 @@ fn apply(
                 None => ReportEffect::Leaving,
             })
         }
-        (Some(listed), Mode::Subscribe) => {
-            rows::change(db, vec![listed], now, |listed| {
-                listed.state.renew(request.state.clone(), asked_at, now);
+        (Some(subscription), Mode::Subscribe) => {
+            rows::change(db, vec![subscription], now, |subscription| {
+                subscription
+                    .state
+                    .renew(request.state.clone(), asked_at, now);
                 None
             })?;
             Ok(ReportEffect::Renewed)

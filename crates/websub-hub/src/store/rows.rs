@@ -3,7 +3,7 @@
 use super::connection::{
     Connection, DatabaseRow, DbError, RowValues, Value, limit, parameters, text,
 };
-use super::{Listed, TOMBSTONES_MAX};
+use super::{StoredSubscription, TOMBSTONES_MAX};
 use crate::request::Secret;
 use crate::subscription::{AttemptResult, LastAttempt, Phase, RemovalReason, Subscription};
 use crate::{Callback, UnixMillis};
@@ -13,7 +13,7 @@ pub(super) fn select(
     db: &mut dyn Connection,
     clause: &str,
     values: &[Value],
-) -> Result<Vec<Listed>, DbError> {
+) -> Result<Vec<StoredSubscription>, DbError> {
     let sql = format!(
         "SELECT s.*, t.url, t.digest AS current FROM subscription s JOIN topic t ON t.id = s.topic_id {clause}"
     );
@@ -22,7 +22,10 @@ pub(super) fn select(
 
 /// Loads the subscriptions with these ids, in the order of their ids. SQLite permits 32,766 of them, which is more than
 /// the number of concurrent exchanges.
-pub(super) fn load(db: &mut dyn Connection, ids: &[i64]) -> Result<Vec<Listed>, DbError> {
+pub(super) fn load(
+    db: &mut dyn Connection,
+    ids: &[i64],
+) -> Result<Vec<StoredSubscription>, DbError> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -36,7 +39,7 @@ pub(super) fn load_pair(
     db: &mut dyn Connection,
     callback: &Callback,
     topic: &str,
-) -> Result<Option<Listed>, DbError> {
+) -> Result<Option<StoredSubscription>, DbError> {
     let clause = "WHERE s.callback = $1 AND t.url = $2";
     let found = select(db, clause, &[text(callback.uri()), text(topic)])?;
     Ok(found.into_iter().next())
@@ -45,18 +48,18 @@ pub(super) fn load_pair(
 /// Applies `change` to these subscriptions, removes those for which it returns a reason, and returns all of them.
 pub(super) fn change(
     db: &mut dyn Connection,
-    found: Vec<Listed>,
+    found: Vec<StoredSubscription>,
     now: UnixMillis,
-    mut change: impl FnMut(&mut Listed) -> Option<RemovalReason>,
-) -> Result<Vec<Listed>, DbError> {
+    mut change: impl FnMut(&mut StoredSubscription) -> Option<RemovalReason>,
+) -> Result<Vec<StoredSubscription>, DbError> {
     let mut changed = Vec::with_capacity(found.len());
     let mut updates = Vec::new();
-    for mut listed in found {
-        match change(&mut listed) {
-            Some(removal) => remove(db, &listed, removal, now)?,
-            None => updates.push((listed.id, columns(&listed.state))),
+    for mut subscription in found {
+        match change(&mut subscription) {
+            Some(removal) => remove(db, &subscription, removal, now)?,
+            None => updates.push((subscription.id, columns(&subscription.state))),
         }
-        changed.push(listed);
+        changed.push(subscription);
     }
     db.update("subscription", updates)?;
     Ok(changed)
@@ -65,17 +68,17 @@ pub(super) fn change(
 /// Removes a subscription, and inserts its tombstone, and a denial if the subscriber does not know the reason.
 fn remove(
     db: &mut dyn Connection,
-    listed: &Listed,
+    subscription: &StoredSubscription,
     removal: RemovalReason,
     now: UnixMillis,
 ) -> Result<(), DbError> {
-    let topic = &listed.topic;
-    let callback = &listed.callback;
-    let state = &listed.state;
+    let topic = &subscription.topic;
+    let callback = &subscription.callback;
+    let state = &subscription.state;
     let sql = "DELETE FROM subscription WHERE id = $1";
-    db.execute(sql, &[listed.id.into()])?;
+    db.execute(sql, &[subscription.id.into()])?;
     let mut tombstone: RowValues = vec![
-        ("id", listed.id.into()),
+        ("id", subscription.id.into()),
         ("topic", text(topic)),
         ("host", text(callback.host().to_string())),
         ("removal", text(removal.as_str())),
@@ -98,7 +101,7 @@ fn remove(
     db.execute(sql, &[limit(TOMBSTONES_MAX)]).map(drop)
 }
 
-fn read(row: &DatabaseRow) -> Result<Listed, DbError> {
+fn read(row: &DatabaseRow) -> Result<StoredSubscription, DbError> {
     let current = row.get("current")?;
     let state = Subscription {
         // 0 means that the subscriber has ended the subscription.
@@ -121,7 +124,7 @@ fn read(row: &DatabaseRow) -> Result<Listed, DbError> {
         verified_at: row.get("verified_at")?,
         last: read_last(row, row.get("last_at")?)?,
     };
-    Ok(Listed {
+    Ok(StoredSubscription {
         id: row.get("id")?,
         topic: row.get("url")?,
         callback: read_callback(row)?,

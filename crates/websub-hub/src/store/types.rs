@@ -183,7 +183,7 @@ pub struct StoreCounts {
 
 /// A subscription with its topic and callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct StoredSubscription {
     /// The id of the subscription.
     pub id: i64,
     /// The URL of the topic.

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use reviewd::hub::scheduler::{AttemptId, DueAttempt, Rank};
 use reviewd::hub::store::{
-    Accept, AdminCommand, AttemptReport, DenialNotice, Listed, PublishResult, QuotaExceeded,
-    Quotas, REJECTIONS_PER_HOST, Rejection, RejectionReason, ReportEffect, StoreCounts, Tombstone,
-    TopicVersion, WaitingRequest,
+    Accept, AdminCommand, AttemptReport, DenialNotice, PublishResult, QuotaExceeded, Quotas,
+    REJECTIONS_PER_HOST, Rejection, RejectionReason, ReportEffect, StoreCounts, StoredSubscription,
+    Tombstone, TopicVersion, WaitingRequest,
 };
 use reviewd::hub::subscription::{
     AttemptResult, FailurePolicy, LastAttempt, Phase, RemovalReason, Subscription,
@@ -25,7 +25,7 @@ pub(super) struct Model {
     own: Vec<TopicVersion>,
     pub(super) requests: Vec<WaitingRequest>,
     /// `list` fills in the fields that depend on the topic.
-    subscriptions: Vec<Listed>,
+    subscriptions: Vec<StoredSubscription>,
     tombstones: Vec<Tombstone>,
     rejections: Vec<Rejection>,
     rejections_ever: i64,
@@ -320,7 +320,7 @@ impl Model {
         assert!(passed_over.is_none_or(|rank| Some(rank) >= lowest));
     }
 
-    fn is_due(&self, listed: &Listed, now: UnixMillis) -> bool {
+    fn is_due(&self, listed: &StoredSubscription, now: UnixMillis) -> bool {
         let state = &listed.state;
         let is_own = self
             .own
@@ -334,7 +334,11 @@ impl Model {
     }
 
     /// Begins those of these deliveries that are due.
-    pub(super) fn begin_deliveries(&mut self, ids: &[i64], now: UnixMillis) -> Vec<Listed> {
+    pub(super) fn begin_deliveries(
+        &mut self,
+        ids: &[i64],
+        now: UnixMillis,
+    ) -> Vec<StoredSubscription> {
         let mut begun = Vec::new();
         for mut listed in self.list() {
             if !ids.contains(&listed.id) || !self.is_due(&listed, now) {
@@ -522,7 +526,7 @@ impl Model {
                 self.end(id, RemovalReason::Unsubscribed, now);
                 ReportEffect::Removed(RemovalReason::Unsubscribed)
             }
-            (Mode::Subscribe, Some(Listed { state: renewed, .. })) => {
+            (Mode::Subscribe, Some(StoredSubscription { state: renewed, .. })) => {
                 renewed.phase = Phase::Active { lease_s };
                 renewed.lease_end = lease_end;
                 renewed.verified_at = now;
@@ -541,7 +545,7 @@ impl Model {
                 state.phase = Phase::Active { lease_s };
                 state.lease_end = lease_end;
                 self.subscriptions_ever += 1;
-                self.subscriptions.push(Listed {
+                self.subscriptions.push(StoredSubscription {
                     id: self.subscriptions_ever,
                     topic,
                     callback,
@@ -628,7 +632,7 @@ impl Model {
     }
 
     /// Tells whether a request to subscribe waits for the pair of a subscription.
-    fn is_asked(&self, listed: &Listed) -> bool {
+    fn is_asked(&self, listed: &StoredSubscription) -> bool {
         self.requests.iter().any(|one| {
             one.mode == Mode::Subscribe
                 && one.topic == listed.topic
@@ -641,7 +645,7 @@ impl Model {
             self.shift(now.as_ms() - self.seen_ms);
         }
         self.seen_ms = now.as_ms();
-        for Listed { state, .. } in &mut self.subscriptions {
+        for StoredSubscription { state, .. } in &mut self.subscriptions {
             if state.claimed {
                 state.claimed = false;
                 state.next_at = UnixMillis::ZERO;
@@ -703,7 +707,7 @@ impl Model {
         }
     }
 
-    pub(super) fn list(&self) -> Vec<Listed> {
+    pub(super) fn list(&self) -> Vec<StoredSubscription> {
         let mut all = self.subscriptions.clone();
         for listed in &mut all {
             listed.current = self.current(&listed.topic).expect("a known topic");
@@ -724,7 +728,7 @@ impl Model {
         id: i64,
         command: AdminCommand,
         now: UnixMillis,
-    ) -> Option<Listed> {
+    ) -> Option<StoredSubscription> {
         let before = self.list().into_iter().find(|listed| listed.id == id)?;
         match command {
             AdminCommand::Remove => {
@@ -755,7 +759,7 @@ impl Model {
         all.position(|listed| listed.topic == topic && listed.callback == *callback)
     }
 
-    fn ids(&self, is_meant: impl Fn(&Listed) -> bool) -> Vec<i64> {
+    fn ids(&self, is_meant: impl Fn(&StoredSubscription) -> bool) -> Vec<i64> {
         let meant = self.subscriptions.iter().filter(|listed| is_meant(listed));
         meant.map(|listed| listed.id).collect()
     }
@@ -763,7 +767,7 @@ impl Model {
     /// Ends a subscription, and returns the reason: an unsubscription takes precedence over any other.
     fn end(&mut self, id: i64, removal: RemovalReason, now: UnixMillis) -> RemovalReason {
         let at = self.subscriptions.iter().position(|listed| listed.id == id);
-        let Listed {
+        let StoredSubscription {
             topic,
             callback,
             state,

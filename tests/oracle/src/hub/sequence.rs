@@ -9,7 +9,8 @@ use super::ask;
 use super::model::{Model, moved};
 use reviewd::hub::scheduler::{AttemptId, DueAttempt};
 use reviewd::hub::store::{
-    AdminCommand, AttemptReport, Listed, Quotas, ReportEffect, Store, TopicVersion, WaitingRequest,
+    AdminCommand, AttemptReport, Quotas, ReportEffect, Store, StoredSubscription, TopicVersion,
+    WaitingRequest,
 };
 use reviewd::hub::subscription::{AttemptFailure, AttemptResult, DeliveryResult, FailurePolicy};
 use reviewd::hub::{Mode, UnixMillis};
@@ -48,7 +49,7 @@ struct Simulation {
     /// The date of the newest content.
     dated_s: i64,
     verifications: Vec<WaitingRequest>,
-    deliveries: Vec<Listed>,
+    deliveries: Vec<StoredSubscription>,
     /// The content of each subscriber, by pair: that at the time of its request, or the last one that it acknowledged.
     received: HashMap<(String, String), [u8; 32]>,
 }
@@ -292,7 +293,7 @@ fn topic(number: usize) -> String {
 }
 
 /// Returns the pair of topic and callback that a subscription belongs to.
-fn pair(listed: &Listed) -> (String, String) {
+fn pair(listed: &StoredSubscription) -> (String, String) {
     (listed.topic.clone(), listed.callback.uri().to_owned())
 }
 
