@@ -230,7 +230,7 @@ fn recorded_review(keys: &mut JsonObject<'_>, now: Timestamp) -> (String, Record
 }
 
 fn digest(item: JsonItem<'_>) -> Option<ReviewDigest> {
-    item.text("a digest: 32 hexadecimal digits", |text| {
+    item.parsed_string("a digest: 32 hexadecimal digits", |text| {
         let (pairs, rest) = text.as_bytes().as_chunks::<2>();
         if pairs.len() != 16 || !rest.is_empty() {
             return None;
@@ -244,7 +244,7 @@ fn digest(item: JsonItem<'_>) -> Option<ReviewDigest> {
 }
 
 fn time(item: JsonItem<'_>, now: Timestamp) -> Option<Timestamp> {
-    let time = item.text(TIME, |text| parse_timestamp(text.as_bytes()))?;
+    let time = item.parsed_string(TIME, |text| parse_timestamp(text.as_bytes()))?;
     if time.unix() > now.unix() + AHEAD_MAX_S {
         item.push_problem("is more than a day in the future");
     }

@@ -8,7 +8,7 @@ use std::fmt;
 use serde_json::json;
 
 use super::INSIGHTS;
-use super::json::{self, Check, JsonItem, JsonObject, LIST_MAX, TIME, Text};
+use super::json::{self, Check, JsonItem, JsonObject, LIST_MAX, TIME, TextRule};
 use super::problem::{Problem, Problems};
 use super::trades::TRADES;
 use crate::model::insights::{Evidence, Insights, Polarity};
@@ -55,7 +55,7 @@ pub(super) fn taxonomy(item: JsonItem<'_>) -> TaxonomyFile {
 fn trade(item: JsonItem<'_>) -> Option<&'static str> {
     let names = TRADES.map(|(trade, _)| trade);
     let wanted = format!("one of the starter taxonomies: {}", names.join(", "));
-    item.text(wanted, |name| {
+    item.parsed_string(wanted, |name| {
         names.into_iter().find(|trade| *trade == name)
     })
 }
@@ -63,9 +63,9 @@ fn trade(item: JsonItem<'_>) -> Option<&'static str> {
 fn concepts(item: JsonItem<'_>) -> Vec<Concept> {
     let concepts = item.each(LIST_MAX, |item| {
         item.object(|keys| Concept {
-            id: keys.key("id").string(Text::Name),
-            label: keys.key("label").string(Text::Name),
-            phrases: keys.key("phrases").strings(Text::Name),
+            id: keys.key("id").string(TextRule::Name),
+            label: keys.key("label").string(TextRule::Name),
+            phrases: keys.key("phrases").strings(TextRule::Name),
             not_phrases: not_phrases(keys),
         })
     });
@@ -76,14 +76,14 @@ fn concepts(item: JsonItem<'_>) -> Vec<Concept> {
 
 fn not_phrases(keys: &mut JsonObject<'_>) -> Vec<String> {
     let listed = keys.non_null_key("not_phrases");
-    listed.map_or_else(Vec::new, |item| item.strings(Text::Name))
+    listed.map_or_else(Vec::new, |item| item.strings(TextRule::Name))
 }
 
 fn technicians(item: JsonItem<'_>) -> Vec<Technician> {
     let people = item.each(LIST_MAX, |item| {
         item.object(|keys| Technician {
-            name: keys.key("name").string(Text::Name),
-            aliases: keys.key("aliases").strings(Text::Name),
+            name: keys.key("name").string(TextRule::Name),
+            aliases: keys.key("aliases").strings(TextRule::Name),
         })
     });
     item.push_duplicates("name", people.iter().map(|person| &person.name));
@@ -94,60 +94,72 @@ fn technicians(item: JsonItem<'_>) -> Vec<Technician> {
 pub(super) type FindPublished<'p, 'r> = &'p dyn Fn(&str) -> Option<&'r Review>;
 
 /// Reads `editorial.json`; every review that an answer cites must be published, if the published reviews are known.
-pub(super) fn editorial(item: JsonItem<'_>, published: Option<FindPublished<'_, '_>>) -> Editorial {
+pub(super) fn editorial(
+    item: JsonItem<'_>,
+    find_published: Option<FindPublished<'_, '_>>,
+) -> Editorial {
     item.object(|keys| Editorial {
-        summary: keys.key("summary").optional(Text::Prose),
-        pull_quote: keys.key("pull_quote").optional(Text::Prose),
+        summary: keys.key("summary").optional(TextRule::Prose),
+        pull_quote: keys.key("pull_quote").optional(TextRule::Prose),
         featured: match keys.non_null_key("featured") {
-            Some(item) => featured(item, published),
+            Some(item) => featured(item, find_published),
             None => Vec::new(),
         },
         faq: keys.key("faq").each(LIST_MAX, |item| {
             item.object(|keys| Question {
-                question: keys.key("question").string(Text::Prose),
-                answer: keys.key("answer").string(Text::Prose),
+                question: keys.key("question").string(TextRule::Prose),
+                answer: keys.key("answer").string(TextRule::Prose),
                 review_ids: keys
                     .key("review_ids")
-                    .each(LIST_MAX, |item| cited_id(item, published)),
+                    .each(LIST_MAX, |item| cited_id(item, find_published)),
             })
         }),
     })
 }
 
-fn featured(item: JsonItem<'_>, published: Option<FindPublished<'_, '_>>) -> Vec<String> {
-    let ids = item.each(FEATURED_MAX, |item| cited_id(item, published));
+fn featured(item: JsonItem<'_>, find_published: Option<FindPublished<'_, '_>>) -> Vec<String> {
+    let ids = item.each(FEATURED_MAX, |item| cited_id(item, find_published));
     item.push_duplicates("id", ids.iter());
     ids
 }
 
-/// Reads the id of a review, which must be published.
-fn cited_id(item: JsonItem<'_>, published: Option<FindPublished<'_, '_>>) -> String {
-    let id = item.string(Text::Name);
-    let is_missing = published.is_some_and(|published| published(&id).is_none());
-    if is_missing && !id.is_empty() {
+/// Reads the id of a review, which must be published, if the published reviews are known.
+fn cited_id(item: JsonItem<'_>, find_published: Option<FindPublished<'_, '_>>) -> String {
+    let id = item.string(TextRule::Name);
+    // A rejected id was replaced by an empty one.
+    if let Some(find_published) = find_published
+        && !id.is_empty()
+        && find_published(&id).is_none()
+    {
         item.push_problem(NOT_PUBLISHED);
     }
     id
 }
 
-/// Checks `insights.json`, which is published unchanged: pages must be able to parse it and add up its counts, every
-/// review that it refers to must be published, and every evidence must lie within its review's text. Further keys may
-/// have any value.
+/// Checks `insights.json`, which is published unchanged:
+///
+/// - pages must be able to parse it and to add up its counts;
+/// - if the published reviews are known, every review that it refers to must be one of them, and every evidence must lie
+///   within the text of its review.
+///
+/// Further keys may have any value.
 pub(super) fn check_insights(
     file: &Option<Vec<u8>>,
-    published: Option<FindPublished<'_, '_>>,
+    find_published: Option<FindPublished<'_, '_>>,
     problems: &mut Problems,
 ) {
-    let is_complete = json::read(INSIGHTS, file, problems, insights).is_some();
-    let Some(bytes) = file.as_deref().filter(|_| is_complete) else {
+    if json::read_file(INSIGHTS, file, problems, insights).is_none() {
+        return;
+    }
+    let Some(bytes) = file else {
         return;
     };
     let check = Check::new(INSIGHTS);
     match serde_json::from_slice(bytes) {
         Ok(insights) => {
             check_quarters(&insights, &check);
-            if let Some(published) = published {
-                check_references(&insights, published, &check);
+            if let Some(find_published) = find_published {
+                check_references(&insights, find_published, &check);
             }
         }
         // The two parsers read a number differently, for example.
@@ -163,19 +175,19 @@ pub(super) fn check_insights(
 /// Reads `insights.json`: records each key that is missing and each value of another type.
 fn insights(item: JsonItem<'_>) {
     item.open_object(|keys| {
-        keys.key("version").count(COUNT_MAX);
+        keys.key("version").check_count(COUNT_MAX);
         keys.key("generated_at")
-            .text(TIME, |text| parse_timestamp(text.as_bytes()));
-        keys.key("model").any_string();
-        keys.key("review_count").count(COUNT_MAX);
+            .parsed_string(TIME, |text| parse_timestamp(text.as_bytes()));
+        keys.key("model").check_string();
+        keys.key("review_count").check_count(COUNT_MAX);
         keys.key("date_range").open_object(|keys| {
-            optional(keys.key("earliest"), any_string);
-            optional(keys.key("latest"), any_string);
+            optional(keys.key("earliest"), check_string);
+            optional(keys.key("latest"), check_string);
         });
         optional(keys.key("overall_sentiment"), |item| {
             item.open_object(|keys| {
                 for key in ["score", "positive_pct", "neutral_pct", "negative_pct"] {
-                    keys.key(key).any_number();
+                    keys.key(key).check_number();
                 }
             });
         });
@@ -183,45 +195,45 @@ fn insights(item: JsonItem<'_>) {
         optional(keys.key("per_review"), |item| {
             item.entries(|item| {
                 item.open_object(|keys| {
-                    optional(keys.key("score"), any_number);
+                    optional(keys.key("score"), check_number);
                     for key in ["sentiment", "aspects", "technicians", "services"] {
-                        keys.key(key);
+                        keys.require(key);
                     }
                 });
             });
         });
         keys.key("faq").list(0, |item| {
             item.open_object(|keys| {
-                keys.key("question").any_string();
-                keys.key("answer").any_string();
-                keys.key("review_ids").list(0, any_string);
+                keys.key("question").check_string();
+                keys.key("answer").check_string();
+                keys.key("review_ids").list(0, check_string);
             });
         });
-        optional(keys.key("summary"), any_string);
-        optional(keys.key("pull_quote"), any_string);
+        optional(keys.key("summary"), check_string);
+        optional(keys.key("pull_quote"), check_string);
         // Another method may write any values here.
         for key in METHOD_KEYS {
-            keys.key(key);
+            keys.require(key);
         }
     });
 }
 
 fn insights_aspect(item: JsonItem<'_>) {
     item.open_object(|keys| {
-        keys.key("id").any_string();
-        keys.key("label").any_string();
-        keys.key("mention_count").count(COUNT_MAX);
-        keys.key("positive_count").count(COUNT_MAX);
-        keys.key("neutral_count").count(COUNT_MAX);
-        keys.key("negative_count").count(COUNT_MAX);
-        optional(keys.key("positive_pct"), any_number);
-        optional(keys.key("score"), any_number);
-        keys.key("top_phrases").list(0, any_string);
-        keys.key("example_review_ids").list(0, any_string);
+        keys.key("id").check_string();
+        keys.key("label").check_string();
+        keys.key("mention_count").check_count(COUNT_MAX);
+        keys.key("positive_count").check_count(COUNT_MAX);
+        keys.key("neutral_count").check_count(COUNT_MAX);
+        keys.key("negative_count").check_count(COUNT_MAX);
+        optional(keys.key("positive_pct"), check_number);
+        optional(keys.key("score"), check_number);
+        keys.key("top_phrases").list(0, check_string);
+        keys.key("example_review_ids").list(0, check_string);
         optional(keys.key("interval"), |item| {
             let mut bounds = 0;
             item.list(0, |item| {
-                item.any_number();
+                item.check_number();
                 bounds += 1;
             });
             if item.is_list() && bounds != 2 {
@@ -231,26 +243,26 @@ fn insights_aspect(item: JsonItem<'_>) {
         optional(keys.key("evidence"), |item| {
             item.list(0, |item| {
                 item.open_object(|keys| {
-                    keys.key("review_id").any_string();
-                    keys.key("start").count(u64::from(u32::MAX));
-                    keys.key("end").count(u64::from(u32::MAX));
+                    keys.key("review_id").check_string();
+                    keys.key("start").check_count(u64::from(u32::MAX));
+                    keys.key("end").check_count(u64::from(u32::MAX));
                     let words = "\"positive\", \"neutral\" or \"negative\"";
-                    keys.key("polarity").text(words, Polarity::parse);
+                    keys.key("polarity").parsed_string(words, Polarity::parse);
                 });
             });
         });
         if let Some(change) = keys.non_null_key("change") {
-            change.any_string();
+            change.check_string();
         }
     });
 }
 
-fn any_string(item: JsonItem<'_>) {
-    item.any_string();
+fn check_string(item: JsonItem<'_>) {
+    item.check_string();
 }
 
-fn any_number(item: JsonItem<'_>) {
-    item.any_number();
+fn check_number(item: JsonItem<'_>) {
+    item.check_number();
 }
 
 /// Reads a value unless it is null.
@@ -260,7 +272,7 @@ fn optional(item: JsonItem<'_>, read: impl FnOnce(JsonItem<'_>)) {
     }
 }
 
-/// Checks the counts of quarters, a part that is left out where it has another form.
+/// Checks the counts of quarters here, as [`insights`] does not look at them: parsing drops quarters of another shape.
 fn check_quarters(insights: &Insights, check: &Check) {
     for (at, aspect) in insights.aspects.iter().enumerate() {
         for (index, quarter) in aspect.quarterly.iter().enumerate() {
@@ -280,8 +292,11 @@ fn check_quarters(insights: &Insights, check: &Check) {
     }
 }
 
-fn check_references(insights: &Insights, published: FindPublished<'_, '_>, check: &Check) {
-    let references = References { published, check };
+fn check_references(insights: &Insights, find_published: FindPublished<'_, '_>, check: &Check) {
+    let references = References {
+        find_published,
+        check,
+    };
     for (at, aspect) in insights.aspects.iter().enumerate() {
         for id in &aspect.example_review_ids {
             references.find(format_args!("aspects[{at}].example_review_ids"), id);
@@ -303,14 +318,14 @@ fn check_references(insights: &Insights, published: FindPublished<'_, '_>, check
 
 /// The published reviews, to which `insights.json` refers.
 struct References<'c, 'p, 'r> {
-    published: FindPublished<'p, 'r>,
+    find_published: FindPublished<'p, 'r>,
     check: &'c Check,
 }
 
 impl<'r> References<'_, '_, 'r> {
-    /// Returns the review; refuses the reference if it is not published.
+    /// Returns the review; records a problem if it is not published.
     fn find(&self, path: fmt::Arguments<'_>, id: &str) -> Option<&'r Review> {
-        let review = (self.published)(id);
+        let review = (self.find_published)(id);
         if review.is_none() {
             self.check
                 .push_problem(path, Some(quote(id)), NOT_PUBLISHED);
@@ -347,7 +362,7 @@ pub(super) fn ignored(item: JsonItem<'_>) -> Vec<RemovedReview> {
             item.object(|keys| RemovedReview {
                 id: keys.key("id").review_id(),
                 date: keys.key("date").date(),
-                reason: keys.key("reason").string(Text::Prose),
+                reason: keys.key("reason").string(TextRule::Prose),
             })
         })
     })

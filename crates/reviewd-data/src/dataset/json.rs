@@ -51,6 +51,9 @@ pub(super) const UNREADABLE: &str = "is not readable JSON";
 /// Keys of an object, at most.
 const KEYS_MAX: usize = 24;
 
+/// An unknown key with more bytes is compared with no known key: it is similar to none, and comparing it would be slow.
+const COMPARED_KEY_BYTES_MAX: usize = 40;
+
 /// A file and the limit on its size.
 #[derive(Clone, Copy, Debug)]
 pub struct FileSpec {
@@ -66,8 +69,9 @@ impl FileSpec {
     }
 }
 
-/// Reads a file by `read`; `None` if it is absent or not JSON, or if a problem was recorded.
-pub(super) fn read<T>(
+/// Reads a file by `read`, and appends the problems found in it to `problems`; `None` if the file is absent or has a
+/// problem.
+pub(super) fn read_file<T>(
     file: FileSpec,
     bytes: &Option<impl AsRef<[u8]>>,
     problems: &mut Problems,
@@ -77,17 +81,20 @@ pub(super) fn read<T>(
     let check = Check::new(file);
     let value = parse(bytes, &check, read);
     let is_valid = check.finish(bytes, problems);
-    value.filter(|_| is_valid)
+    if is_valid { value } else { None }
 }
 
-/// Reads a whole file by `read`; `None`, and a problem, if it is not JSON.
+/// Reads a file by `read`; `None`, and a problem, if it is too large or not JSON. The problems stay in `check`: the
+/// caller finishes it.
 pub(super) fn parse<T>(
     bytes: &[u8],
     check: &Check,
     read: impl FnOnce(JsonItem<'_>) -> T,
 ) -> Option<T> {
-    if bytes.len() > check.file.bytes_max {
-        diagnose(check, bytes);
+    let bytes_max = check.file.bytes_max;
+    if bytes.len() > bytes_max {
+        let message = format_args!("is larger than {bytes_max} bytes");
+        check.push_problem(JsonPath::Root, None, message);
         return None;
     }
     let parsed = with_tape(&[bytes], |nodes| {
@@ -116,16 +123,14 @@ pub(super) fn with_tape<T>(
     Ok(read(&tape.0))
 }
 
-/// Records why a file cannot be read.
+/// Records why a file is not JSON.
 fn diagnose(check: &Check, bytes: &[u8]) {
-    let bytes_max = check.file.bytes_max;
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return check.push_problem(JsonPath::Root, None, "is empty");
+    }
     let message = match bytes {
-        _ if bytes.len() > bytes_max => format!("is larger than {bytes_max} bytes"),
-        [0xEF, 0xBB, 0xBF, ..] => {
-            "begins with a byte order mark: save it as UTF-8 without one".to_owned()
-        }
-        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => "is UTF-16: save it as UTF-8".to_owned(),
-        _ if bytes.iter().all(u8::is_ascii_whitespace) => "is empty".to_owned(),
+        [0xEF, 0xBB, 0xBF, ..] => "begins with a byte order mark: save it as UTF-8 without one",
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => "is UTF-16: save it as UTF-8",
         _ => return diagnose_text(check, bytes),
     };
     check.push_problem(JsonPath::Root, None, message);
@@ -145,8 +150,11 @@ fn diagnose_text(check: &Check, bytes: &[u8]) {
     check.push_problem(path, None, unreadable(&error));
 }
 
-/// A value of any shape, read to find a syntax error. Unlike [`IgnoredAny`] alone it checks depth, numbers and escapes,
-/// for several times the memory of the text. Unlike [`serde_json::Value`] it gives no key a special meaning.
+/// A value of any shape, read to find a syntax error.
+///
+/// For an untagged enum, serde first reads the whole value into a buffer, which checks depth, numbers and escapes;
+/// [`IgnoredAny`] alone skips them. The buffer takes several times the memory of the text. Unlike [`serde_json::Value`],
+/// it gives no key a special meaning.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Whole {
@@ -158,8 +166,7 @@ pub(super) fn syntax_error(bytes: &[u8]) -> Option<serde_json::Error> {
     if bytes.len() > super::LISTS_BYTES_MAX {
         return serde_json::from_slice::<IgnoredAny>(bytes).err();
     }
-    let whole = serde_json::from_slice(bytes);
-    whole.map(|Whole::Value(IgnoredAny)| ()).err()
+    serde_json::from_slice::<Whole>(bytes).err()
 }
 
 /// Renders the error of serde_json for a text as a message.
@@ -242,15 +249,15 @@ impl fmt::Display for JsonPath<'_> {
 
 /// The rule for a string.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Text {
+pub(super) enum TextRule {
     /// Short, one line, not blank.
     Name,
     /// Short, one line, may be empty.
-    Line,
+    LineOrEmpty,
     /// Long, not blank.
     Prose,
     /// Long, may be empty.
-    Words,
+    ProseOrEmpty,
     /// An absolute http or https URL with a host.
     Url,
     /// Such a URL, or the path of one of our own pictures.
@@ -278,7 +285,7 @@ impl<'a> JsonItem<'a> {
     }
 
     /// Records that the value is not `wanted`, unless a problem was recorded already.
-    fn mismatch(self, wanted: impl fmt::Display) {
+    fn push_mismatch(self, wanted: impl fmt::Display) {
         if !self.nodes.is_empty() {
             self.push_problem(format_args!("is not {wanted}"));
         }
@@ -313,7 +320,7 @@ impl<'a> JsonItem<'a> {
         if let Some(Node::Object { len, .. }) = self.nodes.first() {
             unread = *len;
         } else {
-            self.mismatch("an object");
+            self.push_mismatch("an object");
             self.nodes = &[];
         }
         let mut object = JsonObject {
@@ -330,7 +337,7 @@ impl<'a> JsonItem<'a> {
     /// Reads an object with any keys: calls `read` with each value.
     pub(super) fn entries(self, mut read: impl FnMut(JsonItem<'_>)) {
         if !matches!(self.nodes.first(), Some(Node::Object { .. })) {
-            return self.mismatch("an object");
+            return self.push_mismatch("an object");
         }
         let mut rest = self.pairs();
         while let Some((key, nodes)) = next_pair(&mut rest) {
@@ -350,7 +357,7 @@ impl<'a> JsonItem<'a> {
     /// Reads an array of any length: calls `read` with each entry; `first` is the index of the first entry in the file.
     pub(super) fn list(self, first: usize, mut read: impl FnMut(JsonItem<'_>)) {
         let Some((Node::Array { .. }, mut rest)) = self.nodes.split_first() else {
-            return self.mismatch("an array");
+            return self.push_mismatch("an array");
         };
         let mut index = first;
         while let Some(nodes) = next_value(&mut rest) {
@@ -379,7 +386,8 @@ impl<'a> JsonItem<'a> {
         values
     }
 
-    /// Records which entries of an array have a `key` with the value of an earlier one, as names are compared.
+    /// Records the entries of an array whose `key` equals that of an earlier entry, compared like names. `values` has
+    /// the value of each entry.
     pub(super) fn push_duplicates<'v>(self, key: &str, values: impl Iterator<Item = &'v String>) {
         let mut seen = HashMap::new();
         // A rejected value is empty.
@@ -394,37 +402,25 @@ impl<'a> JsonItem<'a> {
     }
 
     /// Reads an array of strings.
-    pub(super) fn strings(self, rule: Text) -> Vec<String> {
+    pub(super) fn strings(self, rule: TextRule) -> Vec<String> {
         self.each(LIST_MAX, |item| item.string(rule))
     }
 
     /// Reads a string.
-    pub(super) fn string(self, rule: Text) -> String {
+    pub(super) fn string(self, rule: TextRule) -> String {
         let Some(Node::String(text)) = self.nodes.first() else {
-            self.mismatch("a string");
+            self.push_mismatch("a string");
             return String::new();
         };
-        let bytes_max = match rule {
-            Text::Name | Text::Line => NAME_BYTES_MAX,
-            Text::Prose | Text::Words => PROSE_BYTES_MAX,
-            Text::Url | Text::Picture => URL_BYTES_MAX,
-        };
-        if text.len() > bytes_max {
-            self.push_problem(format_args!("is longer than {bytes_max} bytes"));
-        } else if matches!(rule, Text::Name | Text::Prose) && text.trim().is_empty() {
-            self.push_problem("is empty");
-        } else if matches!(rule, Text::Name | Text::Line) && text.contains(char::is_control) {
-            self.push_problem("has a control character");
-        } else if !is_address(rule, text) {
-            self.mismatch("an absolute http or https URL");
-        } else {
-            return (*text).to_owned();
+        if let Some(fault) = text_fault(rule, text) {
+            self.push_problem(fault);
+            return String::new();
         }
-        String::new()
+        (*text).to_owned()
     }
 
     /// Reads a string or null.
-    pub(super) fn optional(self, rule: Text) -> Option<String> {
+    pub(super) fn optional(self, rule: TextRule) -> Option<String> {
         Some(self.non_null()?.string(rule))
     }
 
@@ -436,13 +432,13 @@ impl<'a> JsonItem<'a> {
     ) -> Option<T> {
         let value = self.nodes.first().and_then(parse);
         if value.is_none() {
-            self.mismatch(wanted);
+            self.push_mismatch(wanted);
         }
         value
     }
 
     /// Reads a string with `parse`; `wanted` describes valid strings.
-    pub(super) fn text<T>(
+    pub(super) fn parsed_string<T>(
         self,
         wanted: impl fmt::Display,
         parse: impl FnOnce(&str) -> Option<T>,
@@ -470,13 +466,13 @@ impl<'a> JsonItem<'a> {
         self.check.push_problem(self.path, None, message);
     }
 
-    /// Reads a string that is a secret: the problem does not quote it.
-    pub(super) fn hidden_string(self, wanted: &str, is_permitted: fn(&str) -> bool) -> String {
+    /// Reads a string that is a secret. If it is not permitted, records `message`, which does not quote it.
+    pub(super) fn hidden_string(self, message: &str, is_permitted: fn(&str) -> bool) -> String {
         match self.nodes.first() {
             Some(Node::String(text)) if is_permitted(text) => return (*text).to_owned(),
             // Within a value that was rejected already.
             None => {}
-            Some(_) => self.push_hidden_problem(wanted),
+            Some(_) => self.push_hidden_problem(message),
         }
         String::new()
     }
@@ -499,25 +495,25 @@ impl<'a> JsonItem<'a> {
         value.unwrap_or(Rating::MIN)
     }
 
-    /// Reads a whole number from 0 to `max`.
-    pub(super) fn count(self, max: u64) {
+    /// Checks that the value is a whole number from 0 to `max`.
+    pub(super) fn check_count(self, max: u64) {
         let wanted = format_args!("a whole number from 0 to {max}");
         self.value(wanted, |node| {
             number(node)?.as_u64().filter(|count| *count <= max)
         });
     }
 
-    /// Reads any number.
-    pub(super) fn any_number(self) {
+    /// Checks that the value is a number.
+    pub(super) fn check_number(self) {
         self.value("a number", number);
     }
 
-    /// Reads a string of any length.
-    pub(super) fn any_string(self) {
-        self.text("a string", |_| Some(()));
+    /// Checks that the value is a string, of any length.
+    pub(super) fn check_string(self) {
+        self.parsed_string("a string", |_| Some(()));
     }
 
-    /// Reads a number.
+    /// Reads a number within `range`.
     pub(super) fn number(self, range: RangeInclusive<f64>) -> Number {
         let wanted = format_args!("a number from {} to {}", range.start(), range.end());
         let value = self.value(wanted, |node| {
@@ -533,7 +529,7 @@ impl<'a> JsonItem<'a> {
     /// Reads a day, exactly `YYYY-MM-DD`.
     pub(super) fn date(self) -> Date {
         let wanted = "a day that exists, such as \"2026-11-21\"";
-        let date = self.text(wanted, |text| parse_date(text.as_bytes()).ok());
+        let date = self.parsed_string(wanted, |text| parse_date(text.as_bytes()).ok());
         date.unwrap_or(Date::MIN)
     }
 
@@ -566,6 +562,11 @@ impl<'a> JsonObject<'a> {
         item
     }
 
+    /// Checks that the object has a key, whose value may be anything.
+    pub(super) fn require(&mut self, key: &'static str) {
+        self.key(key);
+    }
+
     /// The value of an optional key.
     pub(super) fn optional_key(&mut self, key: &'static str) -> Option<JsonItem<'a>> {
         let nodes = self.find(key)?;
@@ -578,7 +579,7 @@ impl<'a> JsonObject<'a> {
         self.optional_key(key).and_then(JsonItem::non_null)
     }
 
-    /// The value of the first `key`.
+    /// The value of `key`, searched for from the last key found to the end, then from the beginning.
     fn find(&mut self, key: &'static str) -> Option<&'a [Node<'a>]> {
         self.asked.push(key);
         // Keys are usually written in the order of the documentation, which is the order of reading.
@@ -602,19 +603,31 @@ impl<'a> JsonObject<'a> {
         let mut seen: ArrayVec<&str, KEYS_MAX> = ArrayVec::new();
         let mut rest = self.item.pairs();
         while let Some((key, _)) = next_pair(&mut rest) {
-            let message = match nearest(key, &self.asked) {
-                _ if seen.contains(&key) => "is given twice".to_owned(),
-                _ if self.asked.contains(&key) => {
-                    seen.push(key);
-                    continue;
+            if seen.contains(&key) {
+                self.push_problem(key, "is given twice");
+                continue;
+            }
+            if self.asked.contains(&key) {
+                seen.push(key);
+                continue;
+            }
+            if !closed {
+                continue;
+            }
+            match nearest(key, &self.asked) {
+                Some(name) => {
+                    let message = format_args!("is not a known key; did you mean \"{name}\"?");
+                    self.push_problem(key, message);
                 }
-                _ if !closed => continue,
-                Some(name) => format!("is not a known key; did you mean \"{name}\"?"),
-                None => "is not a known key".to_owned(),
-            };
-            let path = JsonPath::Key(&self.item.path, key);
-            self.item.check.push_problem(path, None, message);
+                None => self.push_problem(key, "is not a known key"),
+            }
         }
+    }
+
+    /// Records a problem of a key.
+    fn push_problem(&self, key: &str, message: impl fmt::Display) {
+        let path = JsonPath::Key(&self.item.path, key);
+        self.item.check.push_problem(path, None, message);
     }
 }
 
@@ -663,13 +676,17 @@ fn quote_node(node: &Node<'_>) -> String {
     }
 }
 
-/// Returns the one of `keys` that `key` is at most two edits away from, without regard to case.
+/// Returns the one of `keys` that is nearest to `key` without regard to case: at most two edits away, and fewer than the
+/// name has bytes.
 fn nearest<'k>(key: &str, keys: &[&'k str]) -> Option<&'k str> {
+    if key.len() > COMPARED_KEY_BYTES_MAX {
+        return None;
+    }
     let key = key.to_ascii_lowercase();
-    // A long key is similar to none, and comparing it would be slow.
-    let near = keys.iter().filter(|_| key.len() <= 40);
-    let edits = near.map(|name| (strsim::levenshtein(&key, name), *name));
-    let (edits, name) = edits.min()?;
+    let distances = keys
+        .iter()
+        .map(|name| (strsim::levenshtein(&key, name), *name));
+    let (edits, name) = distances.min()?;
     if edits > 2 || edits >= name.len() {
         return None;
     }
@@ -690,13 +707,33 @@ pub fn is_id(text: &str) -> bool {
         .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
-/// Whether a text is what a rule for addresses demands; other rules demand none.
-fn is_address(rule: Text, text: &str) -> bool {
-    match rule {
-        Text::Url => is_absolute_url(text),
-        Text::Picture => is_absolute_url(text) || photo_digest(text).is_some(),
-        _ => true,
+/// Returns how `text` breaks `rule`, as a message; `None` if it is valid.
+fn text_fault(rule: TextRule, text: &str) -> Option<String> {
+    let bytes_max = match rule {
+        TextRule::Name | TextRule::LineOrEmpty => NAME_BYTES_MAX,
+        TextRule::Prose | TextRule::ProseOrEmpty => PROSE_BYTES_MAX,
+        TextRule::Url | TextRule::Picture => URL_BYTES_MAX,
+    };
+    if text.len() > bytes_max {
+        return Some(format!("is longer than {bytes_max} bytes"));
     }
+    if matches!(rule, TextRule::Name | TextRule::Prose) && text.trim().is_empty() {
+        return Some("is empty".to_owned());
+    }
+    let is_line = matches!(rule, TextRule::Name | TextRule::LineOrEmpty);
+    if is_line && text.contains(char::is_control) {
+        return Some("has a control character".to_owned());
+    }
+    let is_right_address = match rule {
+        TextRule::Url => is_absolute_url(text),
+        TextRule::Picture => is_absolute_url(text) || photo_digest(text).is_some(),
+        // Not an address.
+        _ => true,
+    };
+    if !is_right_address {
+        return Some("is not an absolute http or https URL".to_owned());
+    }
+    None
 }
 
 /// Whether `text` is a URL that can be published unchanged: http or https, with a host, without invalid characters.

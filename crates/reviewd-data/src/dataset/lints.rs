@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::advertising;
-use super::json::{FileSpec, JsonItem, JsonObject, LIST_MAX, Text};
+use super::json::{FileSpec, JsonItem, JsonObject, LIST_MAX, TextRule};
 use super::names::Names;
 use super::problem::Warning;
 use super::{EDITORIAL, REVIEWS, TAXONOMY, trades};
@@ -104,12 +104,12 @@ pub(super) fn suppressions(item: JsonItem<'_>) -> Vec<Suppression> {
 }
 
 fn suppression(keys: &mut JsonObject<'_>) -> Suppression {
-    keys.key("reason").string(Text::Prose);
+    keys.key("reason").string(TextRule::Prose);
     let places = keys
         .optional_key("places")
-        .map(|item| item.strings(Text::Name));
-    let code = keys.key("rule").string(Text::Name);
-    let review_ids = keys.key("review_ids").strings(Text::Name);
+        .map(|item| item.strings(TextRule::Name));
+    let code = keys.key("rule").string(TextRule::Name);
+    let review_ids = keys.key("review_ids").strings(TextRule::Name);
     let names = review_ids.into_iter().chain(places.into_iter().flatten());
     Suppression {
         code,

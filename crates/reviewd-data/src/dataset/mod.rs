@@ -194,9 +194,11 @@ impl Decoded {
     }
 }
 
-/// Decodes and checks the operator's files; dates after `now` are errors. The dataset's date is the later of
-/// `updated_at`, if given, the modification time of the files, and the last time in `changes.json`. Needs memory for the result and for the parser's
-/// tape of the largest file other than `reviews.json`; the bytes of `reviews.json` are freed after parsing.
+/// Decodes and checks the operator's files; dates after `now` are errors.
+///
+/// The dataset's date is the latest of these: `updated_at`, if given, the modification time of the files, and the last
+/// time in `changes.json`. Needs memory for the result and for the parser's tape of the largest file other than
+/// `reviews.json`; the bytes of `reviews.json` are freed after parsing.
 ///
 /// # Errors
 /// Every problem of every file, not only the first: see [`Problems`].
@@ -214,7 +216,7 @@ pub fn decode_by(
     threads: NonZeroUsize,
 ) -> Result<Decoded, Problems> {
     let mut problems = Problems::default();
-    let taxonomy = json::read(
+    let taxonomy = json::read_file(
         TAXONOMY,
         &files.taxonomy,
         &mut problems,
@@ -230,9 +232,12 @@ pub fn decode_by(
     files.reviews = Vec::new();
     let valid_ids = if is_valid { Some(&by_id) } else { None };
     let companions = read_companions(&files, reviews, valid_ids, now, &mut problems);
-    let Some(file) = file.filter(|_| problems.is_empty()) else {
+    let Some(file) = file else {
         return Err(problems);
     };
+    if !problems.is_empty() {
+        return Err(problems);
+    }
     let context = AssemblyContext {
         digest,
         extends: taxonomy.extends,
@@ -279,7 +284,7 @@ struct Companions {
 }
 
 /// Reads the files beside `reviews.json`, and checks that the reviews that they name are published. `by_id` has the
-/// positions of the reviews; without it, as not all are known, no name is checked.
+/// positions of the reviews by id; without it not all reviews are known, and no name is checked.
 fn read_companions(
     files: &Files,
     reviews: &[Review],
@@ -290,26 +295,24 @@ fn read_companions(
     let theme = look::theme(files, problems);
     let logo = look::logo(files, problems);
     let ignored =
-        json::read(IGNORED, &files.ignored, problems, companions::ignored).unwrap_or_default();
+        json::read_file(IGNORED, &files.ignored, problems, companions::ignored).unwrap_or_default();
     let ignored_ids = ids_of(&ignored);
-    let find_published = by_id.map(|by_id| {
+    let find = by_id.map(|by_id| {
         move |id: &str| {
             let review = &reviews[*by_id.get(id)?];
             Some(review).filter(|review| review.is_published() && !ignored_ids.contains(id))
         }
     });
-    let published = find_published
-        .as_ref()
-        .map(|find| find as FindPublished<'_, '_>);
-    let editorial = json::read(EDITORIAL, &files.editorial, problems, |item| {
-        companions::editorial(item, published)
+    let find_published = find.as_ref().map(|find| find as FindPublished<'_, '_>);
+    let editorial = json::read_file(EDITORIAL, &files.editorial, problems, |item| {
+        companions::editorial(item, find_published)
     });
-    companions::check_insights(&files.insights, published, problems);
-    let site = json::read(SITE, &files.site, problems, site::site);
-    let record = json::read(CHANGES, &files.changes, problems, |item| {
+    companions::check_insights(&files.insights, find_published, problems);
+    let site = json::read_file(SITE, &files.site, problems, site::site);
+    let record = json::read_file(CHANGES, &files.changes, problems, |item| {
         changes::record(item, now)
     });
-    let suppressed = json::read(CHECK, &files.check, problems, lints::suppressions);
+    let suppressed = json::read_file(CHECK, &files.check, problems, lints::suppressions);
     Companions {
         theme,
         logo,

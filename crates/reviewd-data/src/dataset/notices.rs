@@ -1,6 +1,6 @@
 //! `notices.json`: where notices of changed reviews go. No message quotes an address or a key.
 
-use super::json::{self, JsonItem, JsonObject, Text, is_id};
+use super::json::{self, JsonItem, JsonObject, TextRule, is_id};
 use super::{NOTICES, Problems};
 use crate::model::Rating;
 use crate::model::notices::{HiddenText, NoticeEvent, NoticeFilter, NoticeKind, NoticeSetting};
@@ -29,7 +29,7 @@ pub fn read_notices(
     values: NoticeValues,
 ) -> Result<Vec<NoticeSetting>, Problems> {
     let mut problems = Problems::default();
-    let settings = json::read(NOTICES, bytes, &mut problems, |item| {
+    let settings = json::read_file(NOTICES, bytes, &mut problems, |item| {
         item.object(|keys| targets(keys.key("notices"), values))
     });
     if !problems.is_empty() {
@@ -66,7 +66,7 @@ fn id(item: JsonItem<'_>) -> String {
 
 fn kind(item: JsonItem<'_>) -> NoticeKind {
     let words = NoticeKind::ALL.map(NoticeKind::word).join(", ");
-    let kind = item.text(format_args!("one of {words}"), |word| {
+    let kind = item.parsed_string(format_args!("one of {words}"), |word| {
         let mut kinds = NoticeKind::ALL.into_iter();
         kinds.find(|kind| kind.word() == word)
     });
@@ -101,10 +101,10 @@ fn filter(item: JsonItem<'_>) -> NoticeFilter {
         max_rating: rating(keys, "max_rating"),
         language: keys
             .non_null_key("language")
-            .map(|item| item.string(Text::Name)),
+            .map(|item| item.string(TextRule::Name)),
         location: keys
             .non_null_key("location")
-            .map(|item| item.string(Text::Name)),
+            .map(|item| item.string(TextRule::Name)),
         unanswered_days: keys.non_null_key("unanswered_days").map(days),
         events: keys.non_null_key("events").map(events),
     })
@@ -128,7 +128,7 @@ fn days(item: JsonItem<'_>) -> u16 {
 fn events(item: JsonItem<'_>) -> Vec<NoticeEvent> {
     let words = NoticeEvent::ALL.map(NoticeEvent::word).join(", ");
     let events = item.each(NoticeEvent::ALL.len(), |item| {
-        item.text(format_args!("one of {words}"), |word| {
+        item.parsed_string(format_args!("one of {words}"), |word| {
             let mut events = NoticeEvent::ALL.into_iter();
             events.find(|event| event.word() == word)
         })

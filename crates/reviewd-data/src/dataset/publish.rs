@@ -86,19 +86,19 @@ fn reviews_json(dataset: &Dataset, base_url: &str) -> (Vec<u8>, Vec<u64>) {
     object.raw("aggregate_rating", rating.as_bytes());
     object.opt_string("disclaimer", dataset.disclaimer.as_deref());
     object.string("updated_at", &dataset.updated_at.to_string());
-    let out_of_reviews = object.key("reviews");
-    out_of_reviews.push(b'[');
+    let reviews_out = object.key("reviews");
+    reviews_out.push(b'[');
     for review in &dataset.reviews {
-        offsets.push(out_of_reviews.len() as u64);
-        push_json(out_of_reviews, &*review.with_absolute_media(base_url));
-        out_of_reviews.push(b',');
+        offsets.push(reviews_out.len() as u64);
+        push_json(reviews_out, &*review.with_absolute_media(base_url));
+        reviews_out.push(b',');
     }
-    offsets.push(out_of_reviews.len() as u64);
+    offsets.push(reviews_out.len() as u64);
     if !dataset.reviews.is_empty() {
         // The closing bracket replaces the last separator.
-        out_of_reviews.pop();
+        reviews_out.pop();
     }
-    out_of_reviews.push(b']');
+    reviews_out.push(b']');
     object.end();
     out.shrink_to_fit();
     (out, offsets)
@@ -130,6 +130,7 @@ fn aggregate_rating(reviews: &[Review]) -> String {
     let [one, two, three, four, five] = distribution;
     let sum = one + 2 * two + 3 * three + 4 * four + 5 * five;
     let count = reviews.len();
+    // As in schema.org: a review has a text, a rating need not have one.
     let counts = format!(
         r#""review_count":{with_text},"rating_count":{count},"best_rating":5,"worst_rating":1"#
     );
@@ -180,7 +181,10 @@ fn host(business: &Business) -> String {
 /// The recorded time of the last change, or midnight of the day of the review or its reply if that is later.
 fn updated(review: &Review) -> Timestamp {
     let by_dates = review.modified().timestamp();
-    by_dates.max(review.changed_at.unwrap_or(by_dates))
+    match review.changed_at {
+        Some(changed_at) => changed_at.max(by_dates),
+        None => by_dates,
+    }
 }
 
 /// Renders `/api/feed.json`: JSON Feed 1.1 (<https://www.jsonfeed.org/version/1.1/>) of the newest reviews.

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use super::chunks::over_chunks;
 use super::json::{
-    self, Check, FileSpec, JsonItem, JsonObject, JsonPath, LIST_MAX, TIME, Text, UNREADABLE,
+    self, Check, FileSpec, JsonItem, JsonObject, JsonPath, LIST_MAX, TIME, TextRule, UNREADABLE,
 };
 use super::mentions::Matcher;
 use super::names::{add_listed, comparable};
@@ -150,7 +150,7 @@ fn range_of(bytes: &[u8], entries: &[&RawValue]) -> std::ops::Range<usize> {
     }
 }
 
-/// The byte range of an entry in the file, of which a raw value is a slice.
+/// The byte range of an entry in the file; the text of the entry is a slice of `bytes`.
 fn range_of_entry(bytes: &[u8], entry: &RawValue) -> std::ops::Range<usize> {
     let start = entry.get().as_ptr().addr() - bytes.as_ptr().addr();
     start..start + entry.get().len()
@@ -161,10 +161,10 @@ fn file(item: JsonItem<'_>, now: Timestamp) -> ReviewsFile {
     item.object(|file| {
         let content = ReviewsFile {
             business: business(file.key("business")),
-            disclaimer: file.key("disclaimer").optional(Text::Prose),
+            disclaimer: file.key("disclaimer").optional(TextRule::Prose),
             // Defaults to the modification time of the files.
             updated_at: file.optional_key("updated_at").and_then(|item| {
-                let time = item.text(TIME, |text| parse_timestamp(text.as_bytes()));
+                let time = item.parsed_string(TIME, |text| parse_timestamp(text.as_bytes()));
                 if time.is_some_and(|time| time > now) {
                     item.push_problem("is in the future: set it to the time of the last change");
                 }
@@ -181,12 +181,12 @@ fn file(item: JsonItem<'_>, now: Timestamp) -> ReviewsFile {
 
 fn business(item: JsonItem<'_>) -> Business {
     item.object(|keys| Business {
-        name: keys.key("name").string(Text::Name),
-        kind: keys.key("type").string(Text::Name),
-        description: keys.key("description").string(Text::Words),
-        url: keys.key("url").string(Text::Url),
-        telephone: keys.key("telephone").string(Text::Line),
-        email: keys.key("email").string(Text::Line),
+        name: keys.key("name").string(TextRule::Name),
+        kind: keys.key("type").string(TextRule::Name),
+        description: keys.key("description").string(TextRule::ProseOrEmpty),
+        url: keys.key("url").string(TextRule::Url),
+        telephone: keys.key("telephone").string(TextRule::LineOrEmpty),
+        email: keys.key("email").string(TextRule::LineOrEmpty),
         address: address(keys.key("address")),
         geo: keys.key("geo").non_null().map(|item| {
             item.object(|keys| Geo {
@@ -194,11 +194,11 @@ fn business(item: JsonItem<'_>) -> Business {
                 longitude: keys.key("longitude").number(-180.0..=180.0),
             })
         }),
-        opening_hours: keys.key("opening_hours").strings(Text::Name),
-        service_areas: keys.key("service_areas").strings(Text::Name),
+        opening_hours: keys.key("opening_hours").strings(TextRule::Name),
+        service_areas: keys.key("service_areas").strings(TextRule::Name),
         services: services(keys.key("services")),
         technicians: technicians(keys.key("technicians")),
-        same_as: keys.key("same_as").strings(Text::Url),
+        same_as: keys.key("same_as").strings(TextRule::Url),
         locations: keys
             .non_null_key("locations")
             .map(locations)
@@ -208,19 +208,19 @@ fn business(item: JsonItem<'_>) -> Business {
 
 fn address(item: JsonItem<'_>) -> Address {
     item.object(|keys| Address {
-        street_address: keys.key("street_address").string(Text::Line),
-        locality: keys.key("locality").string(Text::Line),
-        region: keys.key("region").string(Text::Line),
-        postal_code: keys.key("postal_code").string(Text::Line),
-        country: keys.key("country").string(Text::Line),
+        street_address: keys.key("street_address").string(TextRule::LineOrEmpty),
+        locality: keys.key("locality").string(TextRule::LineOrEmpty),
+        region: keys.key("region").string(TextRule::LineOrEmpty),
+        postal_code: keys.key("postal_code").string(TextRule::LineOrEmpty),
+        country: keys.key("country").string(TextRule::LineOrEmpty),
     })
 }
 
 fn locations(item: JsonItem<'_>) -> Vec<BusinessLocation> {
     let locations = item.each(LIST_MAX, |item| {
         item.object(|keys| BusinessLocation {
-            id: keys.key("id").string(Text::Name),
-            label: keys.key("label").string(Text::Name),
+            id: keys.key("id").string(TextRule::Name),
+            label: keys.key("label").string(TextRule::Name),
             address: keys.key("address").non_null().map(address),
         })
     });
@@ -231,8 +231,8 @@ fn locations(item: JsonItem<'_>) -> Vec<BusinessLocation> {
 fn services(item: JsonItem<'_>) -> Vec<BusinessService> {
     let services = item.each(LIST_MAX, |item| {
         item.object(|keys| BusinessService {
-            id: keys.key("id").string(Text::Name),
-            label: keys.key("label").string(Text::Name),
+            id: keys.key("id").string(TextRule::Name),
+            label: keys.key("label").string(TextRule::Name),
         })
     });
     item.push_duplicates("id", services.iter().map(|service| &service.id));
@@ -242,8 +242,8 @@ fn services(item: JsonItem<'_>) -> Vec<BusinessService> {
 fn technicians(item: JsonItem<'_>) -> Vec<BusinessTechnician> {
     let people = item.each(LIST_MAX, |item| {
         item.object(|keys| BusinessTechnician {
-            name: keys.key("name").string(Text::Name),
-            title: keys.key("title").string(Text::Line),
+            name: keys.key("name").string(TextRule::Name),
+            title: keys.key("title").string(TextRule::LineOrEmpty),
         })
     });
     item.push_duplicates("name", people.iter().map(|person| &person.name));
@@ -344,7 +344,7 @@ pub fn check_review(review_json: &str) -> Problems {
     let file = FileSpec::new("a review", REVIEWS_BYTES_MAX);
     let mut problems = Problems::default();
     if let Ok(matcher) = Matcher::new(&Taxonomy::default()) {
-        json::read(file, &Some(review_json), &mut problems, |entry| {
+        json::read_file(file, &Some(review_json), &mut problems, |entry| {
             review(entry, &matcher)
         });
     }
@@ -356,13 +356,13 @@ pub(super) fn review(entry: JsonItem<'_>, matcher: &Matcher) -> Review {
     entry.object(|keys| {
         let mut review = Review {
             id: keys.key("id").review_id(),
-            author: keys.key("author").string(Text::Name),
-            author_avatar_url: keys.key("author_avatar_url").optional(Text::Picture),
+            author: keys.key("author").string(TextRule::Name),
+            author_avatar_url: keys.key("author_avatar_url").optional(TextRule::Picture),
             rating: keys.key("rating").rating(),
             date: keys.key("date").date(),
             text: keys.key("text").non_null().map(words).unwrap_or_default(),
-            source: keys.key("source").string(Text::Name),
-            source_url: keys.key("source_url").optional(Text::Url),
+            source: keys.key("source").string(TextRule::Name),
+            source_url: keys.key("source_url").optional(TextRule::Url),
             owner_reply: keys.key("owner_reply").non_null().map(owner_reply),
             verified: keys.key("verified").boolean(),
             mentioned_technicians: Vec::new(),
@@ -406,34 +406,34 @@ fn read_mentions(keys: &mut JsonObject<'_>, matcher: &Matcher, review: &mut Revi
         words = comparable(&review.text);
     }
     review.mentioned_technicians = match people {
-        Some(item) => item.strings(Text::Name),
+        Some(item) => item.strings(TextRule::Name),
         None => matcher.technicians.find_names(&words),
     };
     review.mentioned_services = match services {
-        Some(item) => item.strings(Text::Name),
+        Some(item) => item.strings(TextRule::Name),
         None => matcher.services.find_names(&words),
     };
 }
 
 fn name(item: JsonItem<'_>) -> String {
-    item.string(Text::Name)
+    item.string(TextRule::Name)
 }
 
 fn words(item: JsonItem<'_>) -> String {
-    item.string(Text::Words)
+    item.string(TextRule::ProseOrEmpty)
 }
 
 fn owner_reply(item: JsonItem<'_>) -> OwnerReply {
     item.object(|keys| OwnerReply {
-        text: keys.key("text").string(Text::Prose),
+        text: keys.key("text").string(TextRule::Prose),
         date: keys.key("date").date(),
     })
 }
 
 fn verification_of(item: JsonItem<'_>, verified: bool) -> Verification {
     let verification = item.object(|keys| Verification {
-        by: keys.key("by").string(Text::Name),
-        method: keys.key("method").optional(Text::Name),
+        by: keys.key("by").string(TextRule::Name),
+        method: keys.key("method").optional(TextRule::Name),
     });
     if verified && verification.is_by_account() {
         item.push_problem(format_args!(
@@ -451,8 +451,8 @@ fn language_tag(item: JsonItem<'_>) -> Option<String> {
 fn media(item: JsonItem<'_>) -> Vec<Media> {
     item.each(MEDIA_MAX, |item| {
         item.object(|keys| Media {
-            url: keys.key("url").string(Text::Picture),
-            alt: keys.key("alt").string(Text::Line),
+            url: keys.key("url").string(TextRule::Picture),
+            alt: keys.key("alt").string(TextRule::LineOrEmpty),
             media_type: media_type(keys.key("type")),
             thumbnail_url: keys.non_null_key("thumbnail_url").map(picture),
             source_url: keys.non_null_key("source_url").map(url),
@@ -467,15 +467,15 @@ fn media_type(item: JsonItem<'_>) -> String {
 }
 
 fn picture(item: JsonItem<'_>) -> String {
-    item.string(Text::Picture)
+    item.string(TextRule::Picture)
 }
 
 fn url(item: JsonItem<'_>) -> String {
-    item.string(Text::Url)
+    item.string(TextRule::Url)
 }
 
 fn date_precision(item: JsonItem<'_>) -> Option<DatePrecision> {
-    item.text("\"month\", \"year\" or \"unknown\"", |text| match text {
+    item.parsed_string("\"month\", \"year\" or \"unknown\"", |text| match text {
         "month" => Some(DatePrecision::Month),
         "year" => Some(DatePrecision::Year),
         "unknown" => Some(DatePrecision::Unknown),
@@ -491,7 +491,7 @@ fn original_rating(item: JsonItem<'_>) -> OriginalRating {
 }
 
 fn time(item: JsonItem<'_>) -> Option<Timestamp> {
-    item.text(TIME, |text| parse_timestamp(text.as_bytes()))
+    item.parsed_string(TIME, |text| parse_timestamp(text.as_bytes()))
 }
 
 /// Tells whether `tag` has the form of a language tag (BCP 47): a primary subtag of 2 to 8 letters, or `x` or `i`, then

@@ -1,7 +1,7 @@
 //! `site.json`: the look and the language of the pages.
 
 use super::LIST_MAX;
-use super::json::{JsonItem, Text};
+use super::json::{JsonItem, TextRule};
 use super::trades::{TRADES, clientele};
 use crate::model::site::{Clientele, Color, Font, ReviewLink, Scheme, Site};
 
@@ -15,7 +15,6 @@ pub const PAGE_LANGUAGES: [&str; 10] = ["en", "de", "es", "fr", "it", "nl", "pl"
 pub(super) fn site(item: JsonItem<'_>) -> SiteFile {
     item.object(|keys| SiteFile {
         site: Site {
-            clientele: Clientele::default(),
             language: keys.non_null_key("language").and_then(language),
             accent: keys.non_null_key("accent").and_then(color),
             scheme: keys.non_null_key("scheme").map(scheme).unwrap_or_default(),
@@ -23,7 +22,7 @@ pub(super) fn site(item: JsonItem<'_>) -> SiteFile {
             font: keys.non_null_key("font").map(font).unwrap_or_default(),
             back_url: keys
                 .non_null_key("back_url")
-                .map(|item| item.string(Text::Url)),
+                .map(|item| item.string(TextRule::Url)),
             review_links: keys
                 .non_null_key("review_links")
                 .map(review_links)
@@ -37,6 +36,7 @@ pub(super) fn site(item: JsonItem<'_>) -> SiteFile {
 /// The contents of the file.
 #[derive(Default)]
 pub(super) struct SiteFile {
+    /// Without the clientele, the theme and the logo, which come from elsewhere.
     pub(super) site: Site,
     /// By the trade, if the file names one.
     pub(super) clientele: Option<Clientele>,
@@ -44,7 +44,7 @@ pub(super) struct SiteFile {
 
 fn language(item: JsonItem<'_>) -> Option<String> {
     let wanted = format!("a language of the pages: {}", PAGE_LANGUAGES.join(", "));
-    item.text(wanted, |tag| {
+    item.parsed_string(wanted, |tag| {
         let mut languages = PAGE_LANGUAGES.into_iter();
         languages
             .find(|language| *language == tag)
@@ -55,19 +55,19 @@ fn language(item: JsonItem<'_>) -> Option<String> {
 fn trade(item: JsonItem<'_>) -> Option<Clientele> {
     let names = TRADES.map(|(trade, _)| trade);
     let wanted = format!("one of the trades: {}", names.join(", "));
-    let found = item.text(wanted, |name| {
+    let found = item.parsed_string(wanted, |name| {
         names.into_iter().find(|permitted| *permitted == name)
     });
     found.map(clientele)
 }
 
 fn color(item: JsonItem<'_>) -> Option<Color> {
-    item.text("a color such as \"#1f5f58\"", Color::parse)
+    item.parsed_string("a color such as \"#1f5f58\"", Color::parse)
 }
 
 fn scheme(item: JsonItem<'_>) -> Scheme {
     let wanted = "one of auto, light, dark";
-    let found = item.text(wanted, |word| {
+    let found = item.parsed_string(wanted, |word| {
         Scheme::ALL.into_iter().find(|scheme| scheme.word() == word)
     });
     found.unwrap_or_default()
@@ -76,7 +76,7 @@ fn scheme(item: JsonItem<'_>) -> Scheme {
 fn font(item: JsonItem<'_>) -> Font {
     let names = Font::ALL.map(Font::word);
     let wanted = format!("one of {}", names.join(", "));
-    let found = item.text(wanted, |word| {
+    let found = item.parsed_string(wanted, |word| {
         Font::ALL.into_iter().find(|font| font.word() == word)
     });
     found.unwrap_or_default()
@@ -94,8 +94,8 @@ fn radius(item: JsonItem<'_>) -> u8 {
 fn review_links(item: JsonItem<'_>) -> Vec<ReviewLink> {
     let links = item.each(LIST_MAX, |item| {
         item.object(|keys| ReviewLink {
-            source: keys.key("source").string(Text::Name),
-            url: keys.key("url").string(Text::Url),
+            source: keys.key("source").string(TextRule::Name),
+            url: keys.key("url").string(TextRule::Url),
         })
     });
     item.push_duplicates("source", links.iter().map(|link| &link.source));

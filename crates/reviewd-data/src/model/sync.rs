@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use reviewd_wire::date::{Timestamp, parse_timestamp};
 
@@ -24,19 +24,19 @@ pub struct SyncState {
 #[serde(default)]
 pub struct SourceState {
     /// When it was first tried.
-    #[serde(serialize_with = "render_time", deserialize_with = "read_time")]
+    #[serde(deserialize_with = "read_time")]
     pub began_at: Option<Timestamp>,
     /// When it was tried last.
-    #[serde(serialize_with = "render_time", deserialize_with = "read_time")]
+    #[serde(deserialize_with = "read_time")]
     pub tried_at: Option<Timestamp>,
     /// When it was last read completely.
-    #[serde(serialize_with = "render_time", deserialize_with = "read_time")]
+    #[serde(deserialize_with = "read_time")]
     pub succeeded_at: Option<Timestamp>,
     /// When it last had something new.
-    #[serde(serialize_with = "render_time", deserialize_with = "read_time")]
+    #[serde(deserialize_with = "read_time")]
     pub changed_at: Option<Timestamp>,
     /// Before which it asks not to be tried again.
-    #[serde(serialize_with = "render_time", deserialize_with = "read_time")]
+    #[serde(deserialize_with = "read_time")]
     pub retry_at: Option<Timestamp>,
     /// Why the last try failed; `None` after a success.
     pub error: Option<String>,
@@ -50,7 +50,7 @@ pub struct SourceState {
     pub etag: Option<String>,
     /// The date of the document, as its server sent it.
     pub last_modified: Option<String>,
-    /// The digest of its entry in `sources.json`; the validators of another entry do not count.
+    /// The digest of its entry in `sources.json`; if the entry has changed since, `etag` and `last_modified` are ignored.
     pub entry: String,
 }
 
@@ -79,10 +79,6 @@ impl SourceState {
         let since = self.succeeded_at.or(self.began_at)?;
         Some(u64::try_from(now.unix() - since.unix()).unwrap_or(0))
     }
-}
-
-fn render_time<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
-    time.serialize(serializer)
 }
 
 fn read_time<'d, D: serde::Deserializer<'d>>(

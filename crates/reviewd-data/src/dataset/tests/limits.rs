@@ -81,7 +81,7 @@ fn the_size_of_a_file_is_bounded() {
     for (bytes_max, expected) in [(2, ""), (1, "f: is larger than 1 bytes")] {
         let mut problems = Problems::default();
         let file = FileSpec::new("f", bytes_max);
-        json::read(file, &Some(b"{}"), &mut problems, |_| ());
+        json::read_file(file, &Some(b"{}"), &mut problems, |_| ());
         assert_eq!(problems.to_string(), expected);
     }
 }
@@ -116,7 +116,7 @@ fn nesting_is_at_most_127_deep() {
     for (depth, is_read) in [(127, true), (128, false)] {
         let nested = "[".repeat(depth) + &"]".repeat(depth);
         let file = FileSpec::new("f", 1_000);
-        let read = json::read(file, &Some(&nested), &mut Problems::default(), |_| ());
+        let read = json::read_file(file, &Some(&nested), &mut Problems::default(), |_| ());
         assert_eq!(read.is_some(), is_read, "{depth}");
         let reference = serde_json::from_str::<serde_json::Value>(&nested);
         assert_eq!(reference.is_ok(), is_read, "{depth}");
