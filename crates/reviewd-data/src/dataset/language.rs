@@ -34,8 +34,8 @@ slk=sk cat=ca tgl=tl hye=hy";
 
 /// Sets the language of each of `reviews` that states none and has text in which it can be detected.
 ///
-/// Takes some 5 µs per review in one of the listed languages, some 200 µs in another one. The result does not depend on the
-/// number of `threads`.
+/// Takes some 5 µs per review in one of the listed languages, some 200 µs in another one. The result does not depend on
+/// the number of `threads`.
 pub fn detect_languages(reviews: &mut [Review], threads: NonZeroUsize) {
     let parts = over_chunks(reviews.len(), threads, |rows| {
         let reviews = reviews[rows].iter();
@@ -56,7 +56,7 @@ pub fn detect_languages(reviews: &mut [Review], threads: NonZeroUsize) {
     }
 }
 
-/// The whatlang language of a tag, whose region and script are ignored.
+/// The whatlang language of a tag; the tag's region and script are ignored.
 #[must_use]
 pub fn language_of_tag(tag: &str) -> Option<Lang> {
     let primary = tag.split('-').next().unwrap_or_default();
@@ -170,7 +170,7 @@ impl FunctionWords {
             _ => (WORDS_MIN + 1, 30),
         };
         let is_clear = *count >= least && count * 100 >= self.all * percent && *count >= 2 * second;
-        Some(LISTED[best]).filter(|_| is_clear)
+        if is_clear { Some(LISTED[best]) } else { None }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Finds the people, services and places that a text mentions, by their names and phrases.
 //!
-//! Names and phrases match whole words; case, accents and the amount of white space are ignored. A service or aspect
-//! also matches by the plural, the possessive and the simple verb forms of its phrases. A person matches by full name
-//! with or without titles, by alias, and by the surname after titles ("Ms. Okafor", "Frau Dr. Weber"), but never by the
-//! surname alone. A name that fits two people is ignored, unless only one of them is listed with a title that stands
-//! there: in the reviews of a law practice, a wrong name is worse than none. A match inside a longer match does not count:
-//! "Daniel Kim" does not mention another person whose alias is "Daniel".
+//! - Names and phrases match whole words; case, accents and the amount of white space are ignored.
+//! - A service or aspect also matches by the plural, the possessive and the simple verb forms of its phrases.
+//! - A person matches by full name with or without titles, by alias, and by the surname after titles ("Ms. Okafor", "Frau
+//!   Dr. Weber"), but never by the surname alone.
+//! - A name that fits two people is ignored, unless only one of them is listed with a title that stands there: in the
+//!   reviews of a law practice, a wrong name is worse than none.
+//! - A match inside a longer match does not count: "Daniel Kim" does not mention another person whose alias is "Daniel".
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,7 +48,7 @@ impl Matcher {
     }
 }
 
-/// An automaton over patterns, each of which belongs to people or to one entry.
+/// An automaton over patterns. Each pattern belongs to one entry or to some people.
 #[derive(Debug)]
 pub struct Finder {
     automaton: AhoCorasick,
@@ -109,7 +110,8 @@ impl Finder {
         })
     }
 
-    /// Returns the names or ids of the owners that `text` mentions, in the taxonomy's order; `text` is in [`comparable`] form.
+    /// Returns the names or ids of the owners that `text` mentions, in the taxonomy's order; `text` is in [`comparable`]
+    /// form.
     pub fn find_names(&self, text: &str) -> Vec<String> {
         let owners = self.find(text).into_iter();
         owners.map(|owner| self.names[owner].clone()).collect()
@@ -202,8 +204,14 @@ impl Finder {
         let Some(next) = beyond.next() else {
             return false;
         };
-        let is_joined = self.joins_words && joiners.contains(next);
-        is_of_word(next) || (is_joined && beyond.next().is_some_and(is_of_word))
+        if is_of_word(next) {
+            return true;
+        }
+        let may_join = self.joins_words && joiners.contains(next);
+        if !may_join {
+            return false;
+        }
+        beyond.next().is_some_and(is_of_word)
     }
 }
 

@@ -192,8 +192,9 @@ const TITLE_BYTES_MAX: usize = 20;
 
 /// Adds the people and services that only the `business` lists to `taxonomy`, so that one list has all.
 ///
-/// A person whose name, with or without titles, is a name or an alias of one person of the taxonomy is that person, and
-/// the business's spelling is one more alias. A service whose id or label is an id or a label of the taxonomy is there.
+/// If the name of a person, with or without titles, is a name or an alias of only one person of the taxonomy, the two are
+/// the same: the business's spelling becomes one more alias. A service is not added if its id or label is an id or a label
+/// of the taxonomy.
 pub fn add_listed(taxonomy: &mut Taxonomy, business: &Business) {
     add_people(&mut taxonomy.technicians, business);
     add_services(&mut taxonomy.services, business);
@@ -214,11 +215,14 @@ fn add_people(people: &mut Vec<Technician>, business: &Business) {
             if !spellings.any(|spelling| comparable(spelling) == folded) {
                 same.aliases.push(person.name.clone());
             }
-        } else if !names.is_whole_name(&folded) && added.insert(folded) {
-            people.push(Technician {
-                name: person.name.clone(),
-                aliases: Vec::new(),
-            });
+        } else if !names.is_whole_name(&folded) {
+            let is_new = added.insert(folded);
+            if is_new {
+                people.push(Technician {
+                    name: person.name.clone(),
+                    aliases: Vec::new(),
+                });
+            }
         }
     }
 }

@@ -54,8 +54,10 @@ pub(super) fn clientele(trade: &str) -> Clientele {
     }
 }
 
-/// Returns the schema.org type of a lower-case `name`: the first that begins with it or with which it begins ("hair",
-/// "hair salons": `HairSalon`), else that of the longest stem with which it begins ("lawyer": `LegalService`).
+/// Returns the schema.org type of a lower-case `name`:
+///
+/// 1. the first type that begins with the name ("hair": `HairSalon`), or that the name begins with ("hair salons");
+/// 2. else the type of the longest stem that the name begins with ("lawyer": `LegalService`).
 pub fn type_in_words(name: &str) -> Option<&'static str> {
     let types = TRADES.iter().flat_map(|(_, file)| words(file, "types"));
     for kind in types {
@@ -96,8 +98,8 @@ fn begins_with_words(text: &str, words: &str) -> bool {
     rest.is_empty() || rest.starts_with(' ')
 }
 
-/// Adds the aspects of `trade` that `aspects` does not define, in the languages of `reviews` and in `owner`, the language
-/// that the owner chose, which the labels are in.
+/// Adds the aspects of `trade` that `taxonomy` does not define. Their phrases are in the languages of `reviews` and in the
+/// language `owner`, which the owner chose; the labels are in the latter.
 pub(super) fn extend(
     taxonomy: &mut Taxonomy,
     trade: &str,

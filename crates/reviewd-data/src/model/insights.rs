@@ -35,8 +35,8 @@ impl Polarity {
     }
 }
 
-/// The document. An operator's own document is published byte for byte; in its parsed value, parts whose schema is up to
-/// the method are empty if they do not match ours. `Option::deserialize` marks keys that may be null but not missing.
+/// The document. An operator's own document is published byte for byte. In its parsed value, a part that depends on the
+/// method is empty if it does not have our schema. `Option::deserialize` marks keys that may be null but not missing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Insights {
     pub version: u64,
