@@ -20,15 +20,17 @@ use std::hint::black_box;
 /// Lists with more than one row in this many become a bitmap; each row of a shorter list is looked up in the selection.
 const MARKED_ONE_IN: u32 = 64;
 
-/// Reading a text takes as long as decoding about this many rows of a list, or twice as many without prefetching.
+/// Reading a text takes as long as decoding about this many rows of a list.
 const STEPS_PER_TEXT: u32 = 48;
+/// The same for a text that is not prefetched.
 const STEPS_PER_OPEN_TEXT: u32 = 96;
 
 /// Most characters that follow a common phrase, about.
 const ENDS_LOOKED_UP: u64 = 32;
 
-/// Marks of a candidate: whether it possibly or certainly contains the term.
+/// The mark of a candidate that possibly contains the term.
 const POSSIBLE: u8 = 1;
+/// The mark of a candidate that certainly contains it.
 const CERTAIN: u8 = 2;
 
 /// Up to this many rows of several lists, sorting is faster than a bitmap.
@@ -43,8 +45,9 @@ const CANDIDATES_FEW: usize = 12;
 /// A list with more rows per candidate than this is not decoded to narrow the candidates.
 const STEPS_PER_CANDIDATE: usize = 16;
 
-/// Bits of the filter of candidates (4 KiB), and the number of rows from which filling it is worthwhile.
+/// Bits of the filter of candidates: 4 KiB.
 const FILTER_BITS: u32 = 1 << 15;
+/// With fewer rows to look up, filling the filter costs more than it saves.
 const FILTER_STEPS_MIN: u32 = 1024;
 
 /// Texts that are prefetched before the first of them is read.
@@ -208,7 +211,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         })
     }
 
-    /// Returns the work to decode all rows of the term, of which the ends of phrases are looked up anew.
+    /// Returns the work to decode all rows of the term. A phrase is looked up again with each character that may follow it.
     fn work(&self) -> u64 {
         let rows = u64::from(self.steps()) * ROW;
         if !self.term.ends_word {
@@ -320,7 +323,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
             if is_certain {
                 tree.mark(postings, bits);
             } else {
-                tree.each_kept(postings, &mut |rows| {
+                tree.each_stored(postings, &mut |rows| {
                     rows.each_row(|row| possible.push(row))
                 });
             }
@@ -359,7 +362,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         }
         let mut bitmaps = ArrayVec::<&[u64], 3>::new();
         self.each_postings(tree, &mut memory.needle, |postings, is_certain| {
-            tree.each_kept(postings, &mut |part| match part {
+            tree.each_stored(postings, &mut |part| match part {
                 Postings::Bitmap(words, _) if is_certain && bitmaps.len() < 2 => {
                     bitmaps.push(words);
                 }
@@ -398,7 +401,9 @@ impl<'t, 'q> TermLookup<'t, 'q> {
             None => bits.fill(0),
         }
         if is_excluded {
-            hits.iter().for_each(|row| remove(bits, *row));
+            for row in &*hits {
+                remove(bits, *row);
+            }
         } else {
             for row in hits.iter().chain(&*possible) {
                 insert(bits, *row);
@@ -418,8 +423,12 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         let texts = candidates.rows.len() as u32;
         let steps = self.steps();
         let is_costly = steps > texts.saturating_mul(STEPS_PER_TEXT);
-        let Some(tree) = index.tree.as_ref().filter(|_| !is_costly) else {
-            return candidates.open.iter_mut().for_each(|open| *open |= bit);
+        let tree = if is_costly { None } else { index.tree.as_ref() };
+        let Some(tree) = tree else {
+            for open in &mut candidates.open {
+                *open |= bit;
+            }
+            return;
         };
         memory.work.spend(self.work());
         candidates.begin_marks(steps);
@@ -456,7 +465,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
             return rows.extend(rows_of(&[bits], 0..index.len()));
         }
         self.each_postings(tree, &mut memory.needle, |postings, _| {
-            tree.each_kept(postings, &mut |part| part.each_row(|row| rows.push(row)));
+            tree.each_stored(postings, &mut |part| part.each_row(|row| rows.push(row)));
         });
         if !rows.is_sorted() {
             rows.sort_unstable();
@@ -591,7 +600,9 @@ impl Candidates {
         }
         memory.open.clear();
         self.verify_texts(index, terms, &mut memory.work);
-        self.rows.iter().for_each(|row| insert(bits, *row));
+        for row in &self.rows {
+            insert(bits, *row);
+        }
     }
 
     fn clear(&mut self) {
@@ -606,8 +617,9 @@ impl Candidates {
         self.filter.clear();
         if steps > FILTER_STEPS_MIN {
             self.filter.resize(FILTER_BITS as usize / 64, 0);
-            let rows = self.rows.iter();
-            rows.for_each(|row| insert(&mut self.filter, row % FILTER_BITS));
+            for row in &self.rows {
+                insert(&mut self.filter, row % FILTER_BITS);
+            }
         }
     }
 
@@ -617,7 +629,7 @@ impl Candidates {
         let marks = &mut self.marks;
         let filter = &self.filter;
         let last = rows.last().copied().unwrap_or(0);
-        tree.each_kept(postings, &mut |part| match part {
+        tree.each_stored(postings, &mut |part| match part {
             Postings::Bitmap(words, _) => {
                 for (row, row_marks) in rows.iter().zip(&mut *marks) {
                     *row_marks |= if has(words, *row) { mark } else { 0 };
@@ -690,6 +702,8 @@ fn is_leaf(postings: Postings<'_>) -> bool {
 /// Replaces `needle` by `parts`.
 fn join<'n>(needle: &'n mut Vec<u8>, parts: &[&[u8]]) -> &'n mut Vec<u8> {
     needle.clear();
-    parts.iter().for_each(|part| needle.extend_from_slice(part));
+    for part in parts {
+        needle.extend_from_slice(part);
+    }
     needle
 }

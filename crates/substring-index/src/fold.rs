@@ -13,10 +13,14 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// Appends the folded `text` to `out`: NFC, then Unicode simple case folding of each code point; Latin and Greek letters
-/// lose their diacritics, `ß` becomes `ss`, `ё` becomes `е`, full-width signs become ASCII, typographic quotes, dashes
-/// and spaces become `'`, `"`, `-` and a space, and characters for which [`is_ignored`] is true are dropped. Our choice:
-/// other scripts keep their marks, which distinguish letters there.
+/// Appends the folded `text` to `out`: NFC, then Unicode simple case folding of each code point. Besides:
+///
+/// - characters for which [`is_ignored`] is true are dropped;
+/// - full-width signs become ASCII;
+/// - Latin and Greek letters lose their diacritics; our choice: other scripts keep their marks, which distinguish letters
+///   there;
+/// - `ß` becomes `ss`, and `ё` becomes `е`;
+/// - typographic quotes, dashes and spaces become `'`, `"`, `-` and a space.
 ///
 /// Runs of ASCII have a fast path, which is three times as fast on English texts with a few accents, typographic
 /// quotes and emoji; allocates only if `out` lacks capacity.
@@ -24,7 +28,7 @@ pub fn fold_into(text: &str, out: &mut String) {
     let mut rest = text;
     while !rest.is_empty() {
         let run = rest.bytes().position(|byte| !byte.is_ascii());
-        // Only the last letter of a run may combine with a following mark, as ASCII never combines with a preceding character.
+        // Only the last letter of a run may combine with a following mark: ASCII never combines with a preceding character.
         let plain = run.map_or(rest.len(), |end| end.saturating_sub(1));
         let (ascii, after) = rest.split_at(plain);
         fold_ascii(ascii, out);

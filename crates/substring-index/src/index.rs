@@ -77,7 +77,7 @@ impl SubstringIndex {
                 None => {}
                 Some((postings, true)) => tree.mark(postings, bits),
                 // These texts have the beginning of the needle, so each is read.
-                Some((postings, false)) => tree.each_kept(postings, &mut |rows| {
+                Some((postings, false)) => tree.each_stored(postings, &mut |rows| {
                     rows.each_row(|row| self.mark_if_found(&finder, row, bits));
                 }),
             },

@@ -128,9 +128,14 @@ impl Step {
     }
 }
 
-/// Builds the tree of `arena` with the threads and bytes of `options`; `None` if it would exceed them, if one gram of
-/// two bytes has too many positions, if the arena exceeds 32-bit positions, or if `cancelled`, which is called for each
-/// unit. Any number of threads builds the same nodes, possibly in another order. Each thread has at most
+/// Builds the tree of `arena` with the threads and bytes of `options`. `None` in these cases:
+///
+/// - the tree would exceed the bytes;
+/// - one gram of two bytes has more than [`UNIT_SUFFIXES_MAX`] positions;
+/// - the arena exceeds 32-bit positions;
+/// - the build is `cancelled`, which is called for each unit.
+///
+/// Any number of threads builds the same nodes, possibly in another order. Each thread has at most
 /// [`BATCH_SUFFIXES_MAX`] positions or one unit in memory, and reads the arena once for each batch.
 fn build_tree(
     arena: &Arena,
@@ -213,8 +218,8 @@ impl BuildState<'_> {
         self.is_over.load(Ordering::Relaxed) || (self.cancelled)()
     }
 
-    /// Records whether `tree` exceeds the limit.
-    fn check(&self, tree: &Tree) {
+    /// Stops the build if `tree` exceeds the limit.
+    fn check_size(&self, tree: &Tree) {
         let lengths = [tree.nodes.len(), tree.labels.len(), tree.lists.len()];
         if tree.memory() > self.bytes_max || lengths.iter().any(|len| *len > u32::MAX as usize / 2)
         {
@@ -223,7 +228,7 @@ impl BuildState<'_> {
     }
 
     /// Stores `words`, unless an equal bitmap is stored already, and returns its number.
-    fn keep_bitmap(&self, words: &[u64]) -> u32 {
+    fn store_bitmap(&self, words: &[u64]) -> u32 {
         let hash = words.iter().fold(words.len() as u64, |hash, word| {
             (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
         });
@@ -238,7 +243,7 @@ impl BuildState<'_> {
         let number = tree.bitmaps.len() as u32;
         with_hash.push(number);
         tree.bitmaps.push(words.into());
-        self.check(tree);
+        self.check_size(tree);
         number
     }
 }
@@ -295,8 +300,8 @@ fn grow_batch(
     shared: &BuildState<'_>,
     [suffixes, spare]: &mut [Vec<SuffixPos>; 2],
 ) {
-    let keep_bitmap = |words: &[u64]| shared.keep_bitmap(words);
-    let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, &keep_bitmap);
+    let store_bitmap = |words: &[u64]| shared.store_bitmap(words);
+    let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, &store_bitmap);
     collect(arena, units, suffixes);
     let mut rest = &mut suffixes[..];
     let mut nodes = Vec::with_capacity(units.len());
@@ -304,19 +309,19 @@ fn grow_batch(
         if shared.is_stopped() {
             return;
         }
-        let suffixes;
-        (suffixes, rest) = rest.split_at_mut(unit.count);
-        if spare.len() < suffixes.len() {
-            spare.resize(suffixes.len(), SuffixPos::default());
+        let of_unit;
+        (of_unit, rest) = rest.split_at_mut(unit.count);
+        if spare.len() < unit.count {
+            spare.resize(unit.count, SuffixPos::default());
         }
         nodes.push((unit.gram, grower.tree.nodes.len() as u32));
-        grower.grow_unit(suffixes, &mut spare[..suffixes.len()], unit.gram as u8);
+        grower.grow_unit(of_unit, &mut spare[..unit.count], unit.gram as u8);
     }
     let mut state = shared.state();
     let first = state.tree.append(&grower.tree);
     let moved = nodes.into_iter().map(|(gram, node)| (gram, node + first));
     state.units.extend(moved);
-    shared.check(&state.tree);
+    shared.check_size(&state.tree);
 }
 
 /// Collects the positions of `units`, unit after unit, each in the order of the arena.
@@ -371,16 +376,16 @@ fn collect(arena: &Arena, units: &[Unit], suffixes: &mut Vec<SuffixPos>) {
 
 /// Takes the tree out of `shared`, and adds a parent node for the units of each first byte, and the root above these.
 fn join_units(arena: &Arena, tuning: Tuning, shared: &BuildState<'_>) -> Tree {
-    let keep_bitmap = |words: &[u64]| shared.keep_bitmap(words);
-    let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, &keep_bitmap);
+    let store_bitmap = |words: &[u64]| shared.store_bitmap(words);
+    let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, &store_bitmap);
     let mut units = {
         let mut state = shared.state();
         grower.tree = std::mem::take(&mut state.tree);
         std::mem::take(&mut state.units)
     };
     units.sort_unstable();
-    let groups = units.chunk_by(|left, right| left.0 >> 8 == right.0 >> 8);
-    let first_bytes = groups.map(|group| {
+    let mut first_bytes = Vec::new();
+    for group in units.chunk_by(|left, right| left.0 >> 8 == right.0 >> 8) {
         let children = group.iter().map(|(gram, unit)| {
             let unit = grower.tree.nodes[*unit as usize];
             (*gram as u8, unit)
@@ -396,15 +401,14 @@ fn join_units(arena: &Arena, tuning: Tuning, shared: &BuildState<'_>) -> Tree {
         let number = grower.tree.nodes.len();
         grower.tree.nodes.push(node);
         grower.finish(number);
-        ((group[0].0 >> 8) as u8, grower.tree.nodes[number])
-    });
-    let first_bytes = first_bytes.collect();
+        first_bytes.push(((group[0].0 >> 8) as u8, grower.tree.nodes[number]));
+    }
     let mut tree = grower.tree;
     let root = tree.adopt(first_bytes);
     if let Some(slot) = tree.nodes.first_mut() {
         *slot = root;
     }
-    shared.check(&tree);
+    shared.check_size(&tree);
     tree.nodes.shrink_to_fit();
     tree.labels.shrink_to_fit();
     tree.leaves.shrink_to_fit();
@@ -425,9 +429,9 @@ impl Tree {
         let lists = self.lists.len() as u32;
         for node in &part.nodes {
             self.nodes.push(Node {
-                labels: node.labels + labels,
-                leaves: node.leaves + leaves,
-                inner: node.inner + nodes,
+                labels_start: node.labels_start + labels,
+                leaves_start: node.leaves_start + leaves,
+                inner_start: node.inner_start + nodes,
                 set: match node.set {
                     Set::List(start) => Set::List(start + lists),
                     other => other,
@@ -445,8 +449,8 @@ impl Tree {
     /// Appends `children`, with the byte that leads to each; returns a node that has them.
     fn adopt(&mut self, children: Vec<(u8, Node)>) -> Node {
         let node = Node {
-            labels: self.labels.len() as u32,
-            inner: self.nodes.len() as u32,
+            labels_start: self.labels.len() as u32,
+            inner_start: self.nodes.len() as u32,
             inner_len: children.len() as u16,
             ..Node::default()
         };

@@ -26,11 +26,20 @@ impl SuffixPos {
     }
 }
 
-/// Depth of a node in bytes, and the depth at which the keys of its positions were read.
+/// How deep in the tree a node is.
 #[derive(Clone, Copy)]
 struct Depth {
+    /// Length of its gram in bytes.
     bytes: u32,
+    /// The depth in bytes at which the keys of its positions were read.
     keys_from: u32,
+}
+
+/// The rows of a parent node.
+#[derive(Clone, Copy)]
+struct ParentRows {
+    set: Set,
+    count: u32,
 }
 
 /// Adds subtrees to `tree`.
@@ -38,7 +47,7 @@ pub(super) struct Grower<'a> {
     arena: &'a [u8],
     tuning: Tuning,
     /// Stores a bitmap, unless an equal one is stored already, and returns its number.
-    keep_bitmap: &'a dyn Fn(&[u64]) -> u32,
+    store_bitmap: &'a dyn Fn(&[u64]) -> u32,
     pub(super) tree: Tree,
     /// Children of the nodes from the root to the current one.
     children: Vec<Child>,
@@ -46,11 +55,13 @@ pub(super) struct Grower<'a> {
     bits: Vec<u64>,
 }
 
+/// A child of a node that is being built: `start..end` are its positions among those of the node.
 #[derive(Clone, Copy)]
 struct Child {
     label: u8,
     start: usize,
     end: usize,
+    /// How many texts its gram occurs in.
     rows: u32,
 }
 
@@ -65,19 +76,19 @@ impl<'a> Grower<'a> {
         arena: &'a [u8],
         words: usize,
         tuning: Tuning,
-        keep_bitmap: &'a dyn Fn(&[u64]) -> u32,
+        store_bitmap: &'a dyn Fn(&[u64]) -> u32,
     ) -> Grower<'a> {
         Grower {
             arena,
             tuning,
-            keep_bitmap,
+            store_bitmap,
             tree: Tree::default(),
             children: Vec::new(),
             bits: vec![0; words],
         }
     }
 
-    /// Builds a node from all `suffixes` that begin with one gram of two bytes, of which `second` is the last.
+    /// Builds a node from all `suffixes` that begin with one gram of two bytes; `second` is the second one.
     pub(super) fn grow_unit(
         &mut self,
         suffixes: &mut [SuffixPos],
@@ -91,19 +102,23 @@ impl<'a> Grower<'a> {
             ..Node::default()
         });
         if second == END || count <= self.tuning.leaf_rows_max {
-            return self.keep_list(node, distinct(suffixes));
+            return self.store_list(node, distinct(suffixes));
         }
         let depth = Depth {
             bytes: 2,
             keys_from: 2,
         };
-        self.grow(node, suffixes, spare, depth, count, (Set::FromLeaves, 0));
+        let no_parent = ParentRows {
+            set: Set::FromLeaves,
+            count: 0,
+        };
+        self.grow(node, suffixes, spare, depth, count, no_parent);
     }
 
     /// Builds node `node` from all `suffixes` that begin with its gram, in arena order; they are in `count` texts.
     ///
-    /// `above` is its parent's set and number of texts; `spare` is as long as `suffixes`; both are overwritten. A
-    /// node reads its positions once for each eight bytes of its edge, and twice to sort them.
+    /// `spare` is as long as `suffixes`; both are overwritten. A node reads its positions once for each eight bytes of its
+    /// edge, and twice to sort them.
     fn grow(
         &mut self,
         node: usize,
@@ -111,7 +126,7 @@ impl<'a> Grower<'a> {
         spare: &mut [SuffixPos],
         depth: Depth,
         count: u32,
-        above: (Set, u32),
+        parent: ParentRows,
     ) {
         let mut at = depth;
         while at.bytes < GRAM_BYTES_MAX {
@@ -130,7 +145,7 @@ impl<'a> Grower<'a> {
         let grown = &mut self.tree.nodes[node];
         grown.count = count;
         grown.edge_len = (at.bytes - depth.bytes) as u8;
-        grown.labels = self.tree.labels.len() as u32;
+        grown.labels_start = self.tree.labels.len() as u32;
         if let Some(suffix) = suffixes.first() {
             let start = suffix.position as usize;
             let range = start + depth.bytes as usize..start + at.bytes as usize;
@@ -138,19 +153,16 @@ impl<'a> Grower<'a> {
             self.tree.labels.extend_from_slice(edge);
         }
         if count >= self.tuning.bitmap_rows_min {
-            self.tree.nodes[node].set = match above {
-                (set, rows) if rows == count => set,
-                _ => {
-                    distinct(suffixes).for_each(|row| insert(&mut self.bits, row));
-                    let number = (self.keep_bitmap)(&self.bits);
-                    self.bits.fill(0);
-                    Set::Bitmap(number)
-                }
+            // Its texts are among those of its parent, so an equal number of them are the same ones.
+            self.tree.nodes[node].set = if parent.count == count {
+                parent.set
+            } else {
+                self.store_rows_as_bitmap(suffixes)
             };
         }
         if at.bytes == GRAM_BYTES_MAX {
             if self.tree.nodes[node].set == Set::FromLeaves {
-                self.keep_list(node, distinct(suffixes));
+                self.store_list(node, distinct(suffixes));
             }
             return;
         }
@@ -166,16 +178,29 @@ impl<'a> Grower<'a> {
         at.bytes += 1;
         for number in 0..inner {
             let child = self.children[first + number];
-            let parent = self.tree.nodes[node];
+            let grown = self.tree.nodes[node];
             // The sorted positions are in `spare`; those of the child use this node's as their spare room.
             let of_child = &mut spare[child.start..child.end];
             let spare_of_child = &mut suffixes[child.start..child.end];
-            let slot = parent.inner as usize + number;
-            let above = (parent.set, count);
-            self.grow(slot, of_child, spare_of_child, at, child.rows, above);
+            let slot = grown.inner_start as usize + number;
+            let rows = ParentRows {
+                set: grown.set,
+                count,
+            };
+            self.grow(slot, of_child, spare_of_child, at, child.rows, rows);
         }
         self.children.truncate(first);
         self.finish(node);
+    }
+
+    /// Stores the rows of `suffixes` as a bitmap.
+    fn store_rows_as_bitmap(&mut self, suffixes: &[SuffixPos]) -> Set {
+        for row in distinct(suffixes) {
+            insert(&mut self.bits, row);
+        }
+        let number = (self.store_bitmap)(&self.bits);
+        self.bits.fill(0);
+        Set::Bitmap(number)
     }
 
     /// Sorts `suffixes` by the next byte into `spare`, and pushes the children: inner nodes, then leaves. Returns the
@@ -225,9 +250,9 @@ impl<'a> Grower<'a> {
         let slots = tree.nodes.len();
         tree.nodes.resize(slots + inner, Node::default());
         let grown = &mut tree.nodes[node];
-        grown.inner = slots as u32;
+        grown.inner_start = slots as u32;
         grown.inner_len = inner as u16;
-        grown.leaves = tree.leaves.len() as u32;
+        grown.leaves_start = tree.leaves.len() as u32;
         let children = &self.children[first..];
         tree.labels.extend(children.iter().map(|child| child.label));
         for child in &children[inner..] {
@@ -250,7 +275,8 @@ impl<'a> Grower<'a> {
             return;
         }
         let mut steps = grown.steps;
-        for child in &self.tree.nodes[grown.inner as usize..][..usize::from(grown.inner_len)] {
+        let children = &self.tree.nodes[grown.inner_start as usize..];
+        for child in &children[..usize::from(grown.inner_len)] {
             steps = steps.saturating_add(child.steps);
         }
         self.tree.nodes[node].steps = steps;
@@ -258,14 +284,14 @@ impl<'a> Grower<'a> {
             let mut bits = std::mem::take(&mut self.bits);
             let below = Postings::FromLeaves(&self.tree.nodes[node]);
             self.tree.mark(below, &mut bits);
-            self.keep_list(node, rows_of(&[&bits], 0..bits.len() as u32 * 64));
+            self.store_list(node, rows_of(&[&bits], 0..bits.len() as u32 * 64));
             bits.fill(0);
             self.bits = bits;
         }
     }
 
     /// Stores `rows` as the list of `node`.
-    fn keep_list(&mut self, node: usize, rows: impl Iterator<Item = u32>) {
+    fn store_list(&mut self, node: usize, rows: impl Iterator<Item = u32>) {
         let Tree { nodes, lists, .. } = &mut self.tree;
         let start = lists.len();
         lists.extend_from_slice(&[0; 4]);

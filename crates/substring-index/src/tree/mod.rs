@@ -55,13 +55,24 @@ pub struct Tuning {
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     nodes: Vec<Node>,
-    /// For each node the bytes of its edge, which follow its label at every position of the gram; then the next byte of
-    /// each child, inner nodes before leaves. So a step down the tree reads two memory locations, not three.
+    /// Node after node:
+    ///
+    /// 1. its edge: the bytes that follow its label at every position of the gram;
+    /// 2. the labels of its inner children: the next byte of each;
+    /// 3. the labels of its leaves.
+    ///
+    /// If "con" is always followed by "t", and "cont" often by "a" or "r" and rarely by "e", the node of "con" has the bytes
+    /// `t` `ar` `e`. Edge and labels are together, so that a step down the tree reads two memory locations, not three.
     labels: Vec<u8>,
-    /// Where each leaf's list begins in `lists`: for each node its leaves in order, then the end of the last one.
+    /// Node after node: where the list of each of its leaves begins in `lists`, then where the last one ends.
     leaves: Vec<u32>,
-    /// For each node the packed rows of its leaves, then its first rows. The lists of inner nodes are in between:
-    /// length in four bytes, then the packed rows.
+    /// Node after node:
+    ///
+    /// 1. the packed rows of each of its leaves;
+    /// 2. its packed first rows, [`Node::head_len`] bytes.
+    ///
+    /// The lists that inner nodes have of their own stand between those of two nodes: the length in four bytes,
+    /// little-endian, then the packed rows.
     lists: Vec<u8>,
     /// The bitmaps of frequent grams, without duplicates.
     bitmaps: Vec<Box<[u64]>>,
@@ -75,13 +86,15 @@ pub struct Node {
     /// How many rows are decoded to collect its texts; 0 with a bitmap.
     steps: u32,
     set: Set,
-    /// Start of its edge in [`Tree::labels`]; the labels of its children follow.
-    labels: u32,
+    /// Where its edge begins in [`Tree::labels`]; the labels of its children follow.
+    labels_start: u32,
     /// Number of its first inner child; the others follow.
-    inner: u32,
+    inner_start: u32,
     /// Index of its first leaf in [`Tree::leaves`].
-    leaves: u32,
+    leaves_start: u32,
+    /// Number of its inner children.
     inner_len: u16,
+    /// Number of its leaves.
     leaf_len: u16,
     /// Length of its edge in bytes.
     edge_len: u8,
@@ -131,7 +144,8 @@ impl Postings<'_> {
         }
     }
 
-    /// Calls `each` with the rows of a list or a bitmap, ascending.
+    /// Calls `each` with the rows of a list or a bitmap, ascending. Does nothing for [`Postings::FromLeaves`], whose rows
+    /// are in several lists: [`Tree::each_stored`] gives these.
     pub fn each_row(self, mut each: impl FnMut(u32)) {
         match self {
             Postings::List(packed, _) => unpack(packed, |row| {
@@ -163,14 +177,15 @@ impl Tree {
                 return Some((self.postings(node)?, true));
             };
             if children.is_empty() {
+                // The tree is cut off here, so the rest of the needle is not looked up.
                 return Some((self.postings(node)?, false));
             }
             let child = memchr::memchr(*label, children)?;
             rest = after;
             match child.checked_sub(usize::from(node.inner_len)) {
-                None => node = self.nodes.get(node.inner as usize + child)?,
+                None => node = self.nodes.get(node.inner_start as usize + child)?,
                 Some(leaf) => {
-                    let list = self.leaf(node.leaves + leaf as u32);
+                    let list = self.leaf(node.leaves_start + leaf as u32);
                     return Some((Postings::List(list, None), rest.is_empty()));
                 }
             }
@@ -204,7 +219,7 @@ impl Tree {
         if child >= usize::from(node.inner_len) {
             return None;
         }
-        self.nodes.get(node.inner as usize + child)
+        self.nodes.get(node.inner_start as usize + child)
     }
 
     /// Returns the rows of a node.
@@ -225,7 +240,7 @@ impl Tree {
     fn labels_of(&self, node: &Node) -> Option<(&[u8], &[u8])> {
         let edge = usize::from(node.edge_len);
         let len = edge + usize::from(node.inner_len) + usize::from(node.leaf_len);
-        let bytes = self.labels.get(node.labels as usize..)?.get(..len)?;
+        let bytes = self.labels.get(node.labels_start as usize..)?.get(..len)?;
         Some(bytes.split_at(edge))
     }
 
@@ -239,7 +254,7 @@ impl Tree {
 
     /// Returns the packed first rows of `node`, `HEAD_ROWS` of them; empty if they are not stored.
     pub fn head(&self, node: &Node) -> &[u8] {
-        let end_of_leaves = node.leaves as usize + usize::from(node.leaf_len);
+        let end_of_leaves = node.leaves_start as usize + usize::from(node.leaf_len);
         let start = self.leaves.get(end_of_leaves);
         let lists = start.and_then(|start| self.lists.get(*start as usize..));
         lists
@@ -249,28 +264,31 @@ impl Tree {
 
     /// Adds the rows of `postings` to the bitmap `bits`, in as many steps as [`Postings::steps`] says.
     pub fn mark(&self, postings: Postings<'_>, bits: &mut [u64]) {
-        self.each_kept(postings, &mut |rows| match rows {
+        self.each_stored(postings, &mut |rows| match rows {
             Postings::Bitmap(words, _) => {
-                let both = bits.iter_mut().zip(words);
-                both.for_each(|(bits, word)| *bits |= word);
+                for (bits, word) in bits.iter_mut().zip(words) {
+                    *bits |= word;
+                }
             }
             rows => rows.each_row(|row| insert(bits, row)),
         });
     }
 
-    /// Calls `each` with the lists and bitmaps that together contain the rows of `postings`.
-    pub fn each_kept<'t>(&'t self, postings: Postings<'t>, each: &mut impl FnMut(Postings<'t>)) {
+    /// Calls `each` with the stored lists and bitmaps that together contain the rows of `postings`; a row may be in
+    /// several of them.
+    pub fn each_stored<'t>(&'t self, postings: Postings<'t>, each: &mut impl FnMut(Postings<'t>)) {
         let Postings::FromLeaves(node) = postings else {
             return each(postings);
         };
-        for leaf in node.leaves..node.leaves + u32::from(node.leaf_len) {
+        let leaves_end = node.leaves_start + u32::from(node.leaf_len);
+        for leaf in node.leaves_start..leaves_end {
             each(Postings::List(self.leaf(leaf), None));
         }
-        let inner = node.inner as usize;
-        let children = self.nodes.get(inner..inner + usize::from(node.inner_len));
+        let start = node.inner_start as usize;
+        let children = self.nodes.get(start..start + usize::from(node.inner_len));
         for child in children.unwrap_or_default() {
             if let Some(postings) = self.postings(child) {
-                self.each_kept(postings, each);
+                self.each_stored(postings, each);
             }
         }
     }
