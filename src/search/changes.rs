@@ -159,14 +159,16 @@ impl ChangesParser {
             _ => self.limit.is_none(),
         };
         let mut value = String::new();
-        let decoded = decode_into(pair.value, &mut value);
-        let received = cut_lossy(pair.value);
-        let parsed = match decoded {
-            _ if !is_first => Err((Code::Duplicate, "is given twice".to_owned())),
-            Err(error) => Err((Code::InvalidEncoding, error.to_string())),
-            Ok(()) if path == "after" => self.read_after(&value, log),
-            Ok(()) => self.read_limit(&value),
+        let parsed = if !is_first {
+            Err((Code::Duplicate, "is given twice".to_owned()))
+        } else if let Err(error) = decode_into(pair.value, &mut value) {
+            Err((Code::InvalidEncoding, error.to_string()))
+        } else if path == "after" {
+            self.read_after(&value, log)
+        } else {
+            self.read_limit(&value)
         };
+        let received = cut_lossy(pair.value);
         if let Err((code, message)) = parsed {
             let issue = Issue::new(Some(path.into()), code, message, &received);
             self.issues.push(issue);

@@ -68,8 +68,8 @@ impl Envelope {
     }
 }
 
-/// Appends the JSON before the first review of a response. `ranked` is an optional key. `cursor` is the text of `next_cursor`, empty on the last
-/// page. It is `None` in a response to `/api/reviews/since`, which has no pages.
+/// Appends the JSON before the first review of a response. `ranked` is an optional key. `cursor` is the text of
+/// `next_cursor`: empty on the last page, `None` in a response to `/api/reviews/since`, which has no pages.
 pub(crate) fn push_head(
     out: &mut Vec<u8>,
     matched: u32,

@@ -1,5 +1,5 @@
-//! Case and accent folding of texts and needles (`substring_index::fold`, also used for names of the dataset), and the mapping of
-//! matches back to the original text.
+//! Case and accent folding of texts and needles (`substring_index::fold`, also used for names of the dataset), and the
+//! mapping of matches back to the original text.
 
 use std::ops::Range;
 
@@ -71,7 +71,7 @@ fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
         if rest.is_empty() {
             return None;
         }
-        // ASCII before ASCII is a piece, whose folded form is as long.
+        // An ASCII character before another one is a piece, and its folded form is one byte, too.
         if let [first, second, ..] = rest.as_bytes()
             && first.is_ascii()
             && second.is_ascii()

@@ -24,9 +24,15 @@ pub struct Hint<'i> {
     pub names: Vec<&'i str>,
 }
 
-/// Returns hints for `query`, which found nothing: names that are unknown or ambiguous, filters without which it finds
-/// reviews, and how many reviews each word alone finds, or its beginning if the word finds none. Those for which no
-/// `work` is left are missing.
+/// Returns hints for `query`, which found nothing:
+///
+/// - names that are unknown or ambiguous;
+/// - filters that no review passes;
+/// - how many reviews the query finds without one of its filters;
+/// - how many reviews each word alone finds, or its beginning if the word finds none;
+/// - how many reviews have the words of a text in any order.
+///
+/// When no `work` is left, further searches are not tried, and their hints are missing.
 pub fn hints<'i>(
     index: &'i Index,
     query: &Query<'_>,
@@ -72,23 +78,11 @@ pub fn hints<'i>(
             names: Vec::new(),
         });
     }
-    // Adds how many reviews another search finds, and tells whether it finds any; if not, only if `is_always`.
-    let mut suggest = |parameter, filter: Filter<'_>, is_always, before: &str, after| {
-        let query = Query::new(filter, Sort::Newest, 1);
-        let Some(page) = run_within(index, &query, scratch, work) else {
-            return false;
-        };
-        let matched = page.matched;
-        if matched > 0 || is_always {
-            let reviews = if matched == 1 { "review" } else { "reviews" };
-            hints.push(Hint {
-                parameter,
-                message: format!("{before} {matched} {reviews}{after}"),
-                matched: Some(matched),
-                names: Vec::new(),
-            });
-        }
-        matched > 0
+    let mut searches = HintSearches {
+        index,
+        scratch,
+        work,
+        hints,
     };
     for parameter in Parameter::all() {
         let rest = without(filter, parameter);
@@ -100,23 +94,33 @@ pub fn hints<'i>(
             Parameter::Rating => "without a rating filter,".to_owned(),
             _ => format!("without {},", parameter.name()),
         };
-        suggest(parameter, rest, false, &before, " would match");
+        searches.suggest(parameter, rest, &before, " would match");
     }
     let (wanted, excluded) = terms(filter.words.or_else(|| Words::parse(filter.text?)));
     let all = join(&wanted);
-    let words = Words::parse(&all).filter(|_| filter.words.is_some() && !excluded.is_empty());
-    if words.is_some() {
-        let rest = Filter { words, ..filter };
+    if filter.words.is_some()
+        && !excluded.is_empty()
+        && let Some(words) = Words::parse(&all)
+    {
+        let rest = Filter {
+            words: Some(words),
+            ..filter
+        };
         let before = format!("without {},", cut(&join(&excluded)));
-        suggest(Parameter::Words, rest, false, &before, " would match");
+        searches.suggest(Parameter::Words, rest, &before, " would match");
     }
     for term in telling_terms(wanted) {
         for spelling in spellings(term) {
             let text = spelling.to_string();
-            let rest = only_words(&text);
-            let is_whole = spelling == term;
-            let before = format!("{:?} alone matches", cut(spelling.text));
-            if suggest(Parameter::Words, rest, is_whole, &before, "") {
+            let Some(matched) = searches.count(only_words(&text)) else {
+                continue;
+            };
+            // That the whole word finds nothing is told, too.
+            if matched > 0 || spelling == term {
+                let before = format!("{:?} alone matches", cut(spelling.text));
+                searches.push(Parameter::Words, matched, &before, "");
+            }
+            if matched > 0 {
                 break;
             }
         }
@@ -126,9 +130,44 @@ pub fn hints<'i>(
     {
         let text_quoted = cut(text);
         let before = format!("the words of {text_quoted:?} in any order (parameter words) match");
-        suggest(Parameter::Query, only_words(text), false, &before, "");
+        searches.suggest(Parameter::Query, only_words(text), &before, "");
     }
-    hints
+    searches.hints
+}
+
+/// Runs the searches that hints suggest.
+struct HintSearches<'s, 'i> {
+    index: &'i Index,
+    scratch: &'s mut Scratch,
+    work: &'s mut Work,
+    hints: Vec<Hint<'i>>,
+}
+
+impl HintSearches<'_, '_> {
+    /// Adds a hint with the number of reviews that `filter` selects, if there are any: `before`, the number, and `after`.
+    fn suggest(&mut self, parameter: Parameter, filter: Filter<'_>, before: &str, after: &str) {
+        let matched = self.count(filter).unwrap_or_default();
+        if matched > 0 {
+            self.push(parameter, matched, before, after);
+        }
+    }
+
+    /// Returns how many reviews `filter` selects; `None` if no work is left.
+    fn count(&mut self, filter: Filter<'_>) -> Option<u32> {
+        let query = Query::new(filter, Sort::Newest, 1);
+        let page = run_within(self.index, &query, self.scratch, self.work)?;
+        Some(page.matched)
+    }
+
+    fn push(&mut self, parameter: Parameter, matched: u32, before: &str, after: &str) {
+        let reviews = if matched == 1 { "review" } else { "reviews" };
+        self.hints.push(Hint {
+            parameter,
+            message: format!("{before} {matched} {reviews}{after}"),
+            matched: Some(matched),
+            names: Vec::new(),
+        });
+    }
 }
 
 /// Returns the filter for reviews that contain `words`, or for all if there are too many words.

@@ -52,34 +52,35 @@ pub struct Buffers {
 /// # Errors
 /// All issues of the first 64 pairs, and `too_many` if there are more pairs.
 pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>, Issues> {
-    let mut name = std::mem::take(&mut buffers.decoded);
+    // The name of a parameter, then its value.
+    let mut decoded = std::mem::take(&mut buffers.decoded);
     let mut builder = Builder::new(buffers);
     let mut all = pairs(raw);
     let mut count = 0;
     for pair in all.by_ref().take(PAIRS_MAX) {
         count += 1;
-        name.clear();
-        if let Err(error) = decode_into(pair.name, &mut name) {
+        decoded.clear();
+        if let Err(error) = decode_into(pair.name, &mut decoded) {
             let received = cut_lossy(pair.name);
             let path = Some(received.clone().into());
             let message = error.to_string();
             builder.push_issue(Issue::new(path, Code::InvalidEncoding, message, &received));
         } else if pair.value.is_empty() {
             continue;
-        } else if let Some(parameter) = Parameter::named(&name) {
-            name.clear();
-            match decode_into(pair.value, &mut name) {
-                Ok(()) => builder.text(parameter, &name),
+        } else if let Some(parameter) = Parameter::named(&decoded) {
+            decoded.clear();
+            match decode_into(pair.value, &mut decoded) {
+                Ok(()) => builder.text(parameter, &decoded),
                 Err(error) => {
                     let received = cut_lossy(pair.value);
-                    if builder.is_first(parameter, &received) {
+                    if builder.record_value(parameter, &received) {
                         let message = error.to_string();
                         builder.refuse_value(parameter, Code::InvalidEncoding, message, &received);
                     }
                 }
             }
         } else {
-            builder.ignore(&name);
+            builder.ignore(&decoded);
         }
     }
     count += all.count();
@@ -88,7 +89,7 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
         let received = count.to_string();
         builder.push_issue(Issue::new(None, Code::TooMany, message, &received));
     }
-    builder.buffers.decoded = name;
+    builder.buffers.decoded = decoded;
     builder.finish()
 }
 
@@ -291,10 +292,10 @@ impl<'b> Builder<'b> {
 
     /// Sets a parameter to a decoded value of a query string, in which all values are text.
     pub fn text(&mut self, parameter: Parameter, text: &str) {
-        if !text.is_empty()
-            && self.is_first(parameter, text)
-            && let Err((code, message)) = self.set(parameter, text)
-        {
+        if text.is_empty() || !self.record_value(parameter, text) {
+            return;
+        }
+        if let Err((code, message)) = self.set(parameter, text) {
             self.refuse_value(parameter, code, message, text);
         }
     }
@@ -362,8 +363,8 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// Tells whether this is the parameter's first value; reports only the first repetition.
-    fn is_first(&mut self, parameter: Parameter, received: &str) -> bool {
+    /// Records that the parameter has a value, and whether this is its first; the first repetition is an issue.
+    fn record_value(&mut self, parameter: Parameter, received: &str) -> bool {
         self.times[parameter as usize] += 1;
         let times = self.times[parameter as usize];
         if times == 2 {
@@ -385,15 +386,18 @@ impl<'b> Builder<'b> {
             // Ratings are whole numbers, so a minimum of 4.5 equals 5, and a maximum of 4.5 equals 4.
             Parameter::MinRating | Parameter::MaxRating => {
                 let (number, fraction) = text.split_once('.').unwrap_or((text, "0"));
-                let is_short = fraction.len() <= FRACTION_DIGITS_MAX;
-                let fraction = whole(fraction).filter(|_| is_short);
-                let parts = whole(number).zip(fraction);
-                let (number, fraction) = parts.ok_or(fault(Code::InvalidType))?;
+                if fraction.len() > FRACTION_DIGITS_MAX {
+                    return Err(fault(Code::InvalidType));
+                }
+                let number = whole(number).ok_or(fault(Code::InvalidType))?;
+                let fraction = whole(fraction).ok_or(fault(Code::InvalidType))?;
                 let is_least = parameter == Parameter::MinRating;
                 let stars = number.saturating_add(u32::from(is_least && fraction > 0));
                 let is_between = (1..5).contains(&number) || (number, fraction) == (5, 0);
-                let rating = rating(stars).filter(|_| is_between);
-                let rating = rating.ok_or(fault(Code::OutOfRange))?;
+                if !is_between {
+                    return Err(fault(Code::OutOfRange));
+                }
+                let rating = rating(stars).ok_or(fault(Code::OutOfRange))?;
                 let bound = if is_least {
                     RatingSet::at_least(rating)
                 } else {

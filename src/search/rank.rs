@@ -1,11 +1,16 @@
 //! Ranked search: lists reviews by how well they fit the words, also those that lack some of them.
 //!
-//! The score of a review is the sum of BM25 over the words (`scores.rs`), each in its best sense. A review has a word as
-//! often as it has forms with the same stem in its language, or once if a longer word contains it in languages that write
-//! compounds as one word; it counts half if only a longer word begins with it, as "shower" with "show". A mention of a person, a service or an aspect with the word in its name
-//! counts like the word, another word of its subject (`vocabulary.rs`) half as much, and two words side by side like a
-//! third. Two words that mean one thing together, as "show up", count as one word. Words such as "good" count half, and those of complaint or praise prefer few or many stars; a negation only adds to
-//! reviews that fit otherwise. The newest comes first among equals.
+//! The score of a review is the sum of BM25 over the words (`scores.rs`), each in its best sense:
+//!
+//! - A review has a word as often as it has forms with the same stem in its language.
+//! - In languages that write compounds as one word, it has the word once if a longer word contains it.
+//! - It counts half if only a longer word begins with the word, as "shower" with "show".
+//! - A mention of a person, a service or an aspect with the word in its name counts like the word.
+//! - Another word of its subject (`vocabulary.rs`) counts half as much.
+//!
+//! Two words side by side count like a third. Two words that mean one thing together, as "show up", count as one word.
+//! Words such as "good" count half. Words of complaint or praise prefer few or many stars. A negation only adds to reviews
+//! that fit otherwise. The newest comes first among equals.
 //!
 //! Filters, phrases, excluded words and `query` stay exact. Function words, and words that only ask for reviews, are left
 //! out, unless there are no others.
@@ -196,8 +201,8 @@ pub fn telling_terms(terms: Vec<Term<'_>>) -> Vec<Term<'_>> {
     if telling.is_empty() { terms } else { telling }
 }
 
-/// Tells whether `term` says what the reviews should be about: a phrase always does. A word does not if it is a function word
-/// of the language with this bit, or only asks for reviews.
+/// Tells whether `term` says what the reviews should be about. A phrase always does. A word does not if it is a function
+/// word of the language with this bit, or only asks for reviews.
 fn is_telling(term: &Term<'_>, language: u32) -> bool {
     term.is_quoted || !(is_function_word(term.text, language) || question_word(term.text).asks)
 }

@@ -46,7 +46,8 @@ pub struct Page {
     pub next: Option<Cursor>,
 }
 
-/// Runs `query` with an exact count, an order by relevance as by date (`rank::search` has it); allocates nothing once the buffers of `scratch` are large enough.
+/// Runs `query` with an exact count. Treats the order by relevance like that by date: `rank::search` ranks. Allocates
+/// nothing once the buffers of `scratch` are large enough.
 pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     scratch.begin();
     find_page(index, query, scratch)
@@ -72,9 +73,12 @@ pub fn run_within(
 fn find_page(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     let limit = usize::from(query.limit.min(Query::LIMIT_MAX));
     let runs = runs(index, query);
-    // One more row than the limit shows whether another page follows.
-    let first = (runs[0].range.start, limit + 1);
-    let (matched, rows) = select(index, query, first, scratch);
+    let head = SelectedHead {
+        from: runs[0].range.start,
+        // One more row than the limit shows whether another page follows.
+        count: limit + 1,
+    };
+    let (matched, rows) = select(index, query, head, scratch);
     let mut page = Page {
         matched,
         rows: ArrayVec::new(),
@@ -137,14 +141,20 @@ fn runs(index: &Index, query: &Query<'_>) -> [RowRun; 5] {
 /// Calls `each` with the `rows` that belong to `run`, in its order, until it returns `false`.
 fn each_row(index: &Index, rows: &Rows<'_>, run: &RowRun, mut each: impl FnMut(u32) -> bool) {
     let range = &run.range;
+    if range.is_empty() {
+        return;
+    }
+    // Returns whether to go on; `all` below stops where it is false.
     let mut each_in_run = |row: u32| {
         let is_rated = run
             .rating
             .is_none_or(|rating| index.rating(Row(row)) == rating);
-        !(range.contains(&row) && is_rated) || each(row)
+        if !range.contains(&row) || !is_rated {
+            return true;
+        }
+        each(row)
     };
     match rows {
-        _ if range.is_empty() => {}
         Rows::List(rows) if run.is_backwards => {
             rows.iter().rev().all(|row| each_in_run(*row));
         }
@@ -182,7 +192,11 @@ pub(super) fn each_match(
         range: 0..index.len(),
         ..RowRun::default()
     };
-    let (_, rows) = select(index, &query, (0, usize::MAX), scratch);
+    let every_row = SelectedHead {
+        from: 0,
+        count: usize::MAX,
+    };
+    let (_, rows) = select(index, &query, every_row, scratch);
     each_row(index, &rows, &all, |row| {
         each(row);
         true
@@ -251,12 +265,17 @@ struct Plan<'s> {
     terms: ArrayVec<TermLookup<'s, 's>, { TERMS_MAX + 1 }>,
 }
 
-/// Selects the rows of `query`, and counts them. `first` is a row and a number: for [`Sort::Newest`], the result may
-/// have only that number of rows, counted from that row.
+/// The rows that are needed in the order [`Sort::Newest`]: `count` of those selected, from the row `from` on.
+struct SelectedHead {
+    from: u32,
+    count: usize,
+}
+
+/// Selects the rows of `query`, and counts them. For [`Sort::Newest`], the result may have only the rows of `head`.
 fn select<'s>(
     index: &'s Index,
     query: &Query<'s>,
-    first: (u32, usize),
+    head: SelectedHead,
     scratch: &'s mut Scratch,
 ) -> (u32, Rows<'s>) {
     let Scratch {
@@ -276,14 +295,13 @@ fn select<'s>(
             return (count, Rows::Packed(packed));
         }
         (Some(postings @ Postings::FromLeaves(node)), Some(tree)) if query.sort == Sort::Newest => {
-            let (from, wanted) = first;
             unpack(tree.head(node), |row| {
-                if row >= from {
+                if row >= head.from {
                     candidates.rows.push(row);
                 }
-                candidates.rows.len() < wanted
+                candidates.rows.len() < head.count
             });
-            if candidates.rows.len() == wanted {
+            if candidates.rows.len() == head.count {
                 return (postings.rows_max(), Rows::List(&candidates.rows));
             }
         }
@@ -316,11 +334,14 @@ impl<'s> Plan<'s> {
         if self.range.is_empty() || filter.ratings == RatingSet::EMPTY {
             return false;
         }
-        let aspects = index
-            .aspects
-            .as_ref()
-            .filter(|_| filter.needs_insights())
-            .and_then(|aspects| aspects.rows(filter.aspect, filter.polarity, &mut memory.work));
+        // `None` if the filter does not need the insights; nothing is selected if they are not there yet.
+        let mut mentions: Option<Option<&RowSet>> = None;
+        if filter.needs_insights() {
+            let aspects = index.aspects.as_ref();
+            mentions = Some(aspects.and_then(|aspects| {
+                aspects.rows(filter.aspect, filter.polarity, &mut memory.work)
+            }));
+        }
         let columns: [Option<Option<&RowSet>>; COLUMNS] = [
             filter
                 .technician
@@ -328,7 +349,7 @@ impl<'s> Plan<'s> {
             filter
                 .service
                 .map(|name| index.services.rows(name, &mut memory.work)),
-            filter.needs_insights().then_some(aspects),
+            mentions,
             filter
                 .has_reply
                 .map(|has_reply| Some(&index.replies[usize::from(has_reply)])),
@@ -431,13 +452,16 @@ impl<'s> Plan<'s> {
         rows.clear();
         // The number of the term that provided the rows, if they need no narrowing by it.
         let mut narrowed = None;
-        // A bit that is set if texts must be searched for it.
+        // The bit of that term, if its rows must be verified in the texts.
         let mut open = 0;
         match (term, list) {
             (Some(term), _) if term_rows == fewest => {
                 term.collect(index, rows, bits, memory);
-                open = u32::from(!term.is_certain());
-                narrowed = Some(0).filter(|_| open == 0 || term.has_one_needle());
+                let is_certain = term.is_certain();
+                if is_certain || term.has_one_needle() {
+                    narrowed = Some(0);
+                    open = u32::from(!is_certain);
+                }
             }
             (_, Some(list)) if list_rows == fewest => rows.extend_from_slice(list),
             _ => rows.extend(rows_of(&self.bitmaps, self.range.clone())),
@@ -450,7 +474,6 @@ impl<'s> Plan<'s> {
                 && self.bitmaps.iter().all(|words| has(words, *row))
                 && lists.iter_mut().all(|list| list.find(*row).is_some())
         });
-        open = narrowed.map_or(0, |_| open);
         candidates.open.clear();
         candidates.open.resize(candidates.rows.len(), open);
         for (number, term) in self.terms.iter().enumerate() {
@@ -489,8 +512,9 @@ impl<'s> Plan<'s> {
             (Some((words, others)), _) => {
                 bits.extend_from_slice(words);
                 for words in others {
-                    let both = bits.iter_mut().zip(*words);
-                    both.for_each(|(bits, word)| *bits &= word);
+                    for (bits, word) in bits.iter_mut().zip(*words) {
+                        *bits &= word;
+                    }
                 }
             }
         }

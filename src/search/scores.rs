@@ -142,9 +142,9 @@ impl Scores {
         self.list.len() as u64
     }
 
-    /// Ends the list of rows for one sense of the current word, and adds its scores. A word is worth, in a row, half of its
-    /// best sense and half of the sum of all its senses. `weight` says how much the sense counts, from 0 to [`WEIGHT_MAX`]. `length`
-    /// returns the length of the review in a row.
+    /// Ends the list of rows for one sense of the current word, and adds its scores. In a row, a word is worth half of its
+    /// best sense plus half of the sum of all its senses. `weight` says how much the sense counts, from 0 to
+    /// [`WEIGHT_MAX`]. `length` returns the length of the review in a row.
     pub(super) fn end_list(&mut self, weight: u32, length: impl Fn(u32) -> u8) {
         let rarity = self.rarity_of_list(weight);
         self.clear_listed();

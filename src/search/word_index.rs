@@ -15,15 +15,17 @@ use rust_stemmers::Algorithm;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-/// To this character the others of its kind are folded.
+/// The character that every kind of apostrophe is folded to.
 const APOSTROPHE: char = '\'';
 
 /// The stems of all reviews.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WordIndex {
     languages: Vec<LanguageWords>,
-    /// For each stem, the reviews that have it, ascending: the difference to the one before, twice that plus 1 if the
-    /// number of words follows because it is not 1; each as a varint.
+    /// For each stem, the rows of the reviews that have it, ascending. A row takes one or two varints:
+    ///
+    /// 1. the difference to the row before, doubled, plus 1 if the second one follows;
+    /// 2. how often the review has the stem, if not once.
     postings: Vec<u8>,
     /// Where the postings of each subject are in `postings`.
     subjects: Vec<Range<usize>>,
@@ -90,7 +92,9 @@ impl WordIndex {
                 let stem = same[0] as usize;
                 language.lists[stem].push(row, same.len() as u32);
                 let of_stem = language.subjects[stem];
-                subjects.extend(same.iter().flat_map(|_| of_stem));
+                for _ in same {
+                    subjects.extend(of_stem);
+                }
             }
             subjects.sort_unstable();
             for same in subjects.chunk_by(|left, right| left == right) {
