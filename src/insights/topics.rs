@@ -1,21 +1,27 @@
 //! Things that customers name again and again in reviews of five stars, or in those of at most three: "parking", "main
 //! course", "no reply".
 //!
-//! Candidates are one to three consecutive words without function words, opinions, idioms and names, and a single word
-//! after "no" ("no response"). Without its opinions, a phrase is the same in "great location" and "perfect location". The
-//! inflections of a phrase are one phrase, which is shown in its most frequent form.
+//! Candidates are one to three consecutive content words, that is no function words, opinions, idioms or names, and a
+//! single one after "no" ("no response"). Without its opinions, a phrase is the same in "great location" and "perfect
+//! location". The inflections of a phrase are one phrase, which is shown in its most frequent spelling.
 //!
-//! There is no part-of-speech tagger: a phrase counts as a noun phrase by its uses that are not part of a longer run of such
-//! words. In enough of these, a determiner precedes it, with nothing but opinions and the like between ("the rude waiter");
-//! in German its last word is capitalized. The head of a phrase must not be a word that rarely looks like a noun ("the car
-//! looked").
+//! There is no part-of-speech tagger: the free uses of a phrase tell whether it is a noun phrase. A use is free if the
+//! phrase is a whole run of content words, and the words around it do not suggest a verb or an adverb. A free use looks
+//! like a noun phrase if a determiner precedes it, with nothing but opinions and the like between ("the rude waiter"); in
+//! German its last word must be capitalized, too. Enough of the free uses have to look so. The head of a phrase must not
+//! be a word that rarely looks like a noun ("the car looked").
 //!
-//! A phrase is no topic if it says nothing by itself: a word of every trade ("problem", `general.txt`), a word that many
-//! reviews of this business use, as "car" in those of a garage, or a phrase that an aspect lists as its own.
+//! A phrase is no topic if it says nothing by itself:
 //!
-//! The weight says how improbable the difference between the two groups of reviews is by chance. The stars of a review are not
-//! what it says of each subject, so the sentences have to agree: a phrase of bad reviews whose sentences are favorable is
-//! no topic. Rather few topics are listed than such that chance explains.
+//! - a word of every trade ("problem", `general.txt`);
+//! - a word that many reviews of this business use, as "car" in those of a garage;
+//! - a phrase that an aspect lists as its own.
+//!
+//! The weight says how improbable the difference between the two groups of reviews is by chance. We list fewer topics
+//! rather than any that chance explains.
+//!
+//! The stars of a review are not what it says of each subject, so the sentences have to agree: a phrase of bad reviews
+//! whose sentences are favorable is no topic.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -31,37 +37,41 @@ use super::text::{Item, TextWords};
 use crate::model::insights::{InsightsTopic, NameCandidate, Polarity};
 use crate::model::{Dataset, Review};
 
-/// Fewest reviews of the group of a topic that use it, and the least part of the group, in hundredths.
+/// Fewest reviews of the group of a topic that use it.
 const COUNT_MIN: u32 = 5;
+/// The least part of the group, in hundredths.
 const PERCENT_MIN: u32 = 1;
-/// Most reviews of both groups that use a topic, in hundredths: what more name is what the business is about.
+/// Most reviews of both groups that use a topic, in hundredths: a phrase in more reviews describes the business itself.
 const PERCENT_MAX: u32 = 20;
-/// Least weight, in hundredths: of the noun phrases that both groups of reviews use equally, 1 in 50 gets into a list by
-/// chance, and fewer, as the sentences must agree, too.
+/// Least weight: 2.33 standard errors. About 1 in 50 phrases that both groups use equally passes by chance, and fewer
+/// become topics, as the sentences must agree, too.
 const WEIGHT_MIN: i64 = 233;
-/// The least part of the free uses of a single word, and of a phrase, that look like a noun phrase: one in so many.
-const NOUNS_OF_SINGLE: u32 = 3;
-const NOUNS_OF_PHRASE: u32 = 4;
-/// The head of a phrase is no noun if it is used freely so often and fewer than one in so many of these uses look like one.
+/// Most free uses of a single word for each one that looks like a noun phrase: at least a third must.
+const FREE_PER_NOUN_SINGLE: u32 = 3;
+/// The same for a phrase of several words: at least a quarter.
+const FREE_PER_NOUN_PHRASE: u32 = 4;
+/// The same for the head of a phrase, as a word of its own: at least a fifth.
+const FREE_PER_NOUN_HEAD: u32 = 5;
+/// A head with fewer free uses of its own passes without such a test.
 const HEAD_USES_MIN: u32 = 3;
-const NOUNS_OF_HEAD: u32 = 5;
 /// Languages whose noun phrases begin with their head ("carte bancaire").
 const HEAD_FIRST: [Lang; 4] = [Lang::Fra, Lang::Spa, Lang::Ita, Lang::Por];
-/// Most topics, and most of one sign.
+/// Most topics.
 const TOPICS_MAX: usize = 10;
+/// Most topics of praise, and most of complaint.
 const TOPICS_OF_SIGN_MAX: usize = 7;
-/// A longer phrase replaces a shorter one of it that has at most this many times the reviews, in tenths.
+/// A longer phrase replaces a shorter one that shares a word with it, if the shorter one has at most 1.7 times its reviews.
 const LONGER_TENTHS: u32 = 17;
 /// Most reviews that a topic links to.
 const REVIEWS_SHOWN: usize = 5;
 /// Most bytes of a word of a phrase; a longer one ends the phrase.
 const WORD_BYTES_MAX: usize = 40;
-/// Most forms of a phrase that are counted.
-const FORMS_MAX: usize = 6;
-
+/// Most spellings of a phrase that are counted.
+const SPELLINGS_MAX: usize = 6;
 /// The least evidence for praise or complaint of a sentence that counts, in units of 1/64.
 const TILT_MIN: i32 = 16;
 
+/// The roles of words: see [`TopicRole`].
 const ROLE_LINES: &str = include_str!("general.txt");
 
 /// The uses of a phrase.
@@ -69,32 +79,37 @@ const ROLE_LINES: &str = include_str!("general.txt");
 pub(super) struct PhraseCount {
     #[serde(with = "super::language::code")]
     lang: Lang,
-    /// The forms in which it is written, in lower case.
-    forms: Vec<PhraseForm>,
+    /// How it is written, in lower case: "main course", "main courses".
+    spellings: Vec<PhraseSpelling>,
     /// Reviews of five stars, and of at most three.
     groups: [u32; 2],
-    /// Uses that are part of a longer run of content words, other uses, and those of them that look like a noun phrase.
+    /// Uses that are part of a longer run of content words.
     parts: u32,
+    /// Free uses: see the module.
     free: u32,
+    /// Free uses that look like a noun phrase.
     nouns: u32,
-    /// The key of its head as a phrase of its own.
+    /// The hash of its head as a phrase of its own.
     head: u64,
-    /// Whether all its words are general.
+    /// Whether it is a single general word, alone or after "no".
     is_general: bool,
-    /// Sentences whose words are favorable, and critical.
+    /// Sentences whose words are favorable.
     favorable: u32,
+    /// Sentences whose words are critical.
     critical: u32,
-    /// Uses after the first word of a sentence, and how many of these are capitalized.
+    /// Uses after the first word of a sentence.
     within: u32,
+    /// How many of these are capitalized.
     capitals: u32,
-    /// Rows of the newest reviews that use it, and the last row counted.
+    /// Rows of the newest reviews that use it.
     rows: Vec<u32>,
+    /// The last row counted.
     last: Option<u32>,
 }
 
-/// A form of a phrase.
+/// A spelling of a phrase, and how often it is used.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct PhraseForm {
+struct PhraseSpelling {
     text: String,
     hash: u64,
     uses: u32,
@@ -104,7 +119,7 @@ impl PhraseCount {
     fn new(lang: Lang) -> PhraseCount {
         PhraseCount {
             lang,
-            forms: Vec::new(),
+            spellings: Vec::new(),
             groups: [0; 2],
             parts: 0,
             free: 0,
@@ -122,7 +137,9 @@ impl PhraseCount {
 
     /// Adds the count of other rows.
     fn add(&mut self, later: PhraseCount) {
-        (0..2).for_each(|group| self.groups[group] += later.groups[group]);
+        for group in 0..2 {
+            self.groups[group] += later.groups[group];
+        }
         self.parts += later.parts;
         self.free += later.free;
         self.nouns += later.nouns;
@@ -134,32 +151,32 @@ impl PhraseCount {
         self.rows.extend(later.rows);
         self.rows.sort_unstable();
         self.rows.truncate(REVIEWS_SHOWN);
-        for form in later.forms {
-            self.add_form(form.hash, form.uses, || form.text);
+        for spelling in later.spellings {
+            self.add_spelling(spelling.hash, spelling.uses, || spelling.text);
         }
     }
 
-    fn add_form(&mut self, hash: u64, uses: u32, text: impl FnOnce() -> String) {
-        let known = self.forms.iter_mut().find(|form| form.hash == hash);
-        if let Some(form) = known {
-            form.uses += uses;
-        } else if self.forms.len() < FORMS_MAX {
+    fn add_spelling(&mut self, hash: u64, uses: u32, text: impl FnOnce() -> String) {
+        let mut spellings = self.spellings.iter_mut();
+        if let Some(known) = spellings.find(|spelling| spelling.hash == hash) {
+            known.uses += uses;
+        } else if self.spellings.len() < SPELLINGS_MAX {
             let text = text();
-            // Most phrases have one form.
-            self.forms.reserve_exact(1);
-            self.forms.push(PhraseForm { text, hash, uses });
+            // Most phrases have one spelling.
+            self.spellings.reserve_exact(1);
+            self.spellings.push(PhraseSpelling { text, hash, uses });
         }
     }
 
-    /// The most frequent form; of equally frequent ones the first.
+    /// The most frequent spelling; of equally frequent ones the first.
     fn phrase(&self) -> &str {
-        let mut best: Option<&PhraseForm> = None;
-        for form in &self.forms {
-            if best.is_none_or(|known| form.uses > known.uses) {
-                best = Some(form);
+        let mut best: Option<&PhraseSpelling> = None;
+        for spelling in &self.spellings {
+            if best.is_none_or(|known| spelling.uses > known.uses) {
+                best = Some(spelling);
             }
         }
-        best.map_or("", |form| &form.text)
+        best.map_or("", |spelling| &spelling.text)
     }
 
     fn reviews(&self) -> u32 {
@@ -177,7 +194,7 @@ impl PhraseCount {
     }
 }
 
-/// Counts of phrases, by the hashes of their forms and language.
+/// Counts of phrases, by the hash of their language and the stems of their words.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Counts {
     by_phrase: KeyMap<u64, PhraseCount>,
@@ -204,8 +221,8 @@ impl Counts {
         self.by_phrase.retain(|_, count| count.reviews() >= 2);
     }
 
-    /// Counts the phrases of a sentence of the review of `row`; `tilt` is
-    /// positive if the words of the sentence are favorable, negative if they are critical.
+    /// Counts the phrases of a sentence of the review of `row`; `tilt` is positive if the words of the sentence are
+    /// favorable, negative if they are critical.
     pub(super) fn count(
         &mut self,
         row: u32,
@@ -219,8 +236,8 @@ impl Counts {
         };
         let items = &words.items;
         let function_words = WordList::named(lang.code());
-        let before_nouns = TopicRole::named(lang.code());
-        let before_verbs = TopicRole::named(&format!("{}-pronoun", lang.code()));
+        let determiners = TopicRole::named(lang.code());
+        let pronouns = TopicRole::named(&format!("{}-pronoun", lang.code()));
         let is_head_first = HEAD_FIRST.contains(&lang);
         let mut kinds = Vec::with_capacity(items.len());
         for item in items {
@@ -230,48 +247,54 @@ impl Counts {
             if !kinds[last].is_content() {
                 continue;
             }
+            // No content word follows: "course" in "main course was".
             let is_end = !kinds.get(last + 1).is_some_and(|kind| kind.is_content());
-            let mut hash = key(lang.code());
-            let mut form_hash = 0;
+            // Of stems, so that all inflections are one phrase.
+            let mut phrase_hash = key(lang.code());
+            // Of the words as they are written.
+            let mut spelling_hash = 0;
             for first in (last.saturating_sub(2)..=last).rev() {
                 if !kinds[first].is_content() {
                     break;
                 }
-                hash = mixed(hash, items[first].form);
-                form_hash = mixed(form_hash, items[first].key);
+                phrase_hash = mixed(phrase_hash, items[first].form);
+                spelling_hash = mixed(spelling_hash, items[first].key);
+                // No content word precedes: "main" in "the main course".
                 let is_start = first == 0 || !kinds[first - 1].is_content();
+                // "Course" in "the main course".
                 let is_part = !(is_start && is_end);
-                let follows_pronoun = first > 0 && before_verbs.has(items[first - 1].key);
+                // "Joindre" in "les joindre", "works" in "that works".
+                let follows_pronoun = first > 0 && pronouns.has(items[first - 1].key);
+                // "Surprisingly" in "a surprisingly good".
                 let precedes_opinion = kinds.get(last + 1) == Some(&WordKind::Describing);
-                // "Les joindre", "that works" and "a surprisingly good" have the form of noun phrases.
                 let is_ambiguous = follows_pronoun || (precedes_opinion && !is_head_first);
                 let is_free = !is_part && !is_ambiguous;
+                // "Waiter" in "the rude waiter".
                 let is_noun = is_free
                     && (lang != Lang::Deu || items[last].is_capital)
-                    && is_determined(items, &kinds, first, before_nouns);
+                    && is_determined(items, &kinds, first, determiners);
+                // "Course" in "main course", "carte" in "carte bancaire".
                 let head = if is_head_first { first } else { last };
                 let mut phrase = PhraseUse {
                     words,
                     first,
                     last,
-                    hash,
-                    form_hash,
+                    phrase_hash,
+                    spelling_hash,
                     is_part,
                     is_free,
                     is_noun,
                     head: mixed(key(lang.code()), items[head].form),
                     is_general: first == last && kinds[first] == WordKind::General,
                 };
-                let is_after_none = first > 0
-                    && before_nouns.has(items[first - 1].key)
-                    && TopicRole::NONE.has(items[first - 1].key);
-                if is_after_none && first == last {
-                    phrase.first -= 1;
-                    phrase.hash = mixed(hash, items[first - 1].key);
-                    phrase.form_hash = mixed(form_hash, items[first - 1].key);
-                    phrase.is_noun = is_free;
+                if first == last && first > 0 {
+                    let before = items[first - 1].key;
+                    // Only the language's own words for "no" are among its determiners.
+                    if TopicRole::NEGATION.has(before) && determiners.has(before) {
+                        phrase.include_negation();
+                    }
                 }
-                let count = self.by_phrase.entry(phrase.hash);
+                let count = self.by_phrase.entry(phrase.phrase_hash);
                 let count = count.or_insert_with(|| PhraseCount::new(lang));
                 phrase.add_to(count, row, group, tilt);
             }
@@ -286,23 +309,27 @@ impl Counts {
         if is_single {
             // Most often a part of others: "main" of "main course".
             let is_usually_part = count.free < count.parts;
-            return !is_usually_part && count.nouns * NOUNS_OF_SINGLE >= count.free;
+            return !is_usually_part && count.free <= count.nouns * FREE_PER_NOUN_SINGLE;
         }
         let head = self.by_phrase.get(&count.head);
-        let has_noun = head.is_none_or(|head| {
-            head.free < HEAD_USES_MIN || head.nouns * NOUNS_OF_HEAD >= head.free
+        let is_head_noun = head.is_none_or(|head| {
+            head.free < HEAD_USES_MIN || head.free <= head.nouns * FREE_PER_NOUN_HEAD
         });
-        has_noun && count.nouns * NOUNS_OF_PHRASE >= count.free
+        is_head_noun && count.free <= count.nouns * FREE_PER_NOUN_PHRASE
     }
 }
 
-/// A phrase in a sentence.
+/// A phrase in a sentence; the fields with the names of those of [`PhraseCount`] say how this use counts there.
 struct PhraseUse<'w> {
     words: &'w TextWords,
+    /// Index of its first word in the sentence.
     first: usize,
+    /// Index of its last word.
     last: usize,
-    hash: u64,
-    form_hash: u64,
+    /// Hash of its language and the stems of its words.
+    phrase_hash: u64,
+    /// Hash of its words as they are written.
+    spelling_hash: u64,
     is_part: bool,
     is_free: bool,
     is_noun: bool,
@@ -311,6 +338,16 @@ struct PhraseUse<'w> {
 }
 
 impl PhraseUse<'_> {
+    /// Makes the word "no" before it its first word, as in "no reply": such a phrase needs no other determiner.
+    fn include_negation(&mut self) {
+        self.first -= 1;
+        let negation = self.words.items[self.first].key;
+        self.phrase_hash = mixed(self.phrase_hash, negation);
+        self.spelling_hash = mixed(self.spelling_hash, negation);
+        self.is_noun = self.is_free;
+    }
+
+    /// Adds the use to the `count` of its phrase.
     fn add_to(&self, count: &mut PhraseCount, row: u32, group: usize, tilt: i32) {
         let first = &self.words.items[self.first];
         count.head = self.head;
@@ -322,12 +359,14 @@ impl PhraseUse<'_> {
         count.critical += u32::from(tilt <= -TILT_MIN);
         count.within += u32::from(self.first > 0);
         count.capitals += u32::from(self.first > 0 && first.is_capital);
-        count.add_form(self.form_hash, 1, || self.text());
-        if count.last.replace(row) != Some(row) {
-            count.groups[group] += 1;
-            if count.rows.len() < REVIEWS_SHOWN {
-                count.rows.push(row);
-            }
+        count.add_spelling(self.spelling_hash, 1, || self.text());
+        if count.last == Some(row) {
+            return;
+        }
+        count.last = Some(row);
+        count.groups[group] += 1;
+        if count.rows.len() < REVIEWS_SHOWN {
+            count.rows.push(row);
         }
     }
 
@@ -373,11 +412,11 @@ fn kind(words: &TextWords, item: &Item, function_words: WordList) -> WordKind {
     WordKind::Content
 }
 
-/// Whether a determiner precedes the phrase at `first`, or the opinions and the like before it.
-fn is_determined(items: &[Item], kinds: &[WordKind], first: usize, determiner: TopicRole) -> bool {
+/// Whether a determiner precedes the phrase at `first`, directly or with up to two opinions and the like between.
+fn is_determined(items: &[Item], kinds: &[WordKind], first: usize, determiners: TopicRole) -> bool {
     let start = first.saturating_sub(3);
     for at in (start..first).rev() {
-        if determiner.has(items[at].key) {
+        if determiners.has(items[at].key) {
             return true;
         }
         if kinds[at] != WordKind::Describing {
@@ -389,7 +428,7 @@ fn is_determined(items: &[Item], kinds: &[WordKind], first: usize, determiner: T
 
 /// A role of words, as the bit of its line in `general.txt`. A line has the name of a role, then the words that have it:
 ///
-/// - `none`: "no" before a noun, as in "no reply";
+/// - `none`: the word "no" before a noun, as in "no reply";
 /// - `describing`: adjectives;
 /// - `general`: nouns of every trade;
 /// - the code of a language, such as `eng`: words that stand before its nouns;
@@ -398,11 +437,12 @@ fn is_determined(items: &[Item], kinds: &[WordKind], first: usize, determiner: T
 struct TopicRole(u16);
 
 impl TopicRole {
-    const NONE: TopicRole = TopicRole(1);
+    /// The word "no", on the line `none`.
+    const NEGATION: TopicRole = TopicRole(1);
     const DESCRIBING: TopicRole = TopicRole(2);
     const GENERAL: TopicRole = TopicRole(4);
 
-    /// The role of this name; one that no word has if it is not listed.
+    /// The role of this name; if the file has no such line, a role that no word has.
     fn named(name: &str) -> TopicRole {
         let line = ROLE_LINES.lines().position(|line| role_name(line) == name);
         TopicRole(line.map_or(0, |line| 1 << line))
@@ -448,13 +488,13 @@ struct TopicCandidate<'c> {
     weight: i64,
 }
 
-/// Returns the strongest topics, praise first; `listed` returns the taxonomy's phrases in a language, and `shown` has the
-/// phrases that the aspects already list.
+/// Returns the strongest topics, praise first; `listed` returns the taxonomy's phrases in a language, and
+/// `aspect_phrases` has the phrases that the aspects already list.
 pub(super) fn topics<'p>(
     dataset: &Dataset,
     counts: &Counts,
     names: &[NameCandidate],
-    shown: &HashSet<&str>,
+    aspect_phrases: &HashSet<&str>,
     listed: impl Fn(Lang) -> &'p Phrases,
 ) -> Vec<InsightsTopic> {
     let mut totals = [0; 2];
@@ -462,7 +502,7 @@ pub(super) fn topics<'p>(
     for group in with_text.filter_map(group) {
         totals[group] += 1;
     }
-    let names = known_names(dataset, counts, names);
+    let name_words = known_names(dataset, counts, names);
     let mut candidates: Vec<TopicCandidate<'_>> = Vec::new();
     for count in counts.by_phrase.values() {
         let phrase = count.phrase();
@@ -471,10 +511,10 @@ pub(super) fn topics<'p>(
         if weight.abs() >= WEIGHT_MIN
             && is_frequent(count, weight, totals)
             && !count.is_general
-            && !shown.contains(phrase)
+            && !aspect_phrases.contains(phrase)
             && counts.is_noun_phrase(count, is_single)
             && count.agrees(weight)
-            && !phrase.split(' ').any(|word| names.contains(word))
+            && !phrase.split(' ').any(|word| name_words.contains(word))
         {
             candidates.push(TopicCandidate {
                 phrase,
@@ -485,9 +525,9 @@ pub(super) fn topics<'p>(
     }
     // Of phrases with equal weight the longer one is more specific.
     candidates.sort_by_key(|one| {
-        let words = one.phrase.split(' ').count();
+        let word_count = one.phrase.split(' ').count();
         let tie = (one.phrase, one.count.lang as u8);
-        (Reverse(one.weight.abs()), Reverse(words), tie)
+        (Reverse(one.weight.abs()), Reverse(word_count), tie)
     });
     let mut words = TextWords::default();
     let mut topics: [Vec<InsightsTopic>; 2] = Default::default();
@@ -531,17 +571,19 @@ fn polarity_of(weight: i64) -> Polarity {
     }
 }
 
-/// The candidates that are shown, the strongest first: phrases with no word in common, and longer ones instead of shorter
-/// ones that are seldom used without them.
+/// Chooses the candidates that become topics, the strongest first. No two of them have a word in common. A longer phrase
+/// takes the place of a shorter one that is seldom used without it.
 fn strongest<'c>(candidates: &'c [TopicCandidate<'c>]) -> Vec<&'c TopicCandidate<'c>> {
-    let mut shown: Vec<&TopicCandidate<'_>> = Vec::new();
+    let mut chosen: Vec<&TopicCandidate<'_>> = Vec::new();
     for one in candidates {
-        let is_new = !shown.iter().any(|other| overlaps(other.phrase, one.phrase));
-        let of_sign = shown
+        let is_new = !chosen
+            .iter()
+            .any(|other| overlaps(other.phrase, one.phrase));
+        let of_sign = chosen
             .iter()
             .filter(|other| (other.weight > 0) == (one.weight > 0));
         let is_full = of_sign.count() >= TOPICS_OF_SIGN_MAX;
-        if !is_new || is_full || shown.len() == TOPICS_MAX {
+        if !is_new || is_full || chosen.len() == TOPICS_MAX {
             continue;
         }
         let longer = candidates.iter().find(|other| {
@@ -551,14 +593,15 @@ fn strongest<'c>(candidates: &'c [TopicCandidate<'c>]) -> Vec<&'c TopicCandidate
             is_longer && is_usual && is_same_sign && overlaps(other.phrase, one.phrase)
         });
         let best = longer.unwrap_or(one);
-        if !shown
+        // The longer phrase may have a word of another topic.
+        if !chosen
             .iter()
             .any(|other| overlaps(other.phrase, best.phrase))
         {
-            shown.push(best);
+            chosen.push(best);
         }
     }
-    shown
+    chosen
 }
 
 /// Returns words of names, in lower case: of people in the taxonomy, the business, authors and candidates. Words that
@@ -600,7 +643,7 @@ fn overlaps(one: &str, other: &str) -> bool {
 }
 
 /// The signed root of the log-likelihood ratio (Dunning, 1993) of a phrase that `counts` of `totals` reviews use, in
-/// hundredths: standard errors, also where one group never uses it; positive if the first group uses it more.
+/// hundredths of a standard error; valid also for a count of 0. Positive if the first group uses it more.
 fn weight(counts: [u32; 2], totals: [u32; 2]) -> i64 {
     let counts = counts.map(f64::from);
     let totals = totals.map(f64::from);
