@@ -6,9 +6,9 @@
 //! match does not count, so an aspect's "not" phrases are longer ones ("phone case"). If a sentence names an aspect several
 //! times, the first one is its only mention.
 //!
-//! Each line of `opinions.txt` is a language with a sign, and phrases: for + and - opinions, for 0 idioms in which no
-//! shorter phrase counts, such as "kind of" and "can't wait". The English lines have few single words, because the
-//! lexicon has most of them, and the text model reads the rest.
+//! Each line of `opinions.txt` is a language with a sign, and phrases. The sign + or - marks opinions. The sign 0 marks
+//! idioms such as "kind of" and "can't wait": no shorter phrase counts within them. The English lines have few single
+//! words, because the lexicon has most of them, and the text model reads the rest.
 
 use std::cmp::Reverse;
 use std::ops::Range;

@@ -2,17 +2,21 @@
 //! and still holds.
 //!
 //! For some months before the newest review, the reviews since that month are compared with those before it: by the number
-//! of favorable ones, and by the number of critical ones, as complaints are rare in most data and say more. Each comparison
-//! is Fisher's exact test, one-sided, so that few mentions do not look like a change. It must reject chance at a level that
-//! is divided among all aspects of the dataset: of 200 datasets without a change, at most one tells any. A change that was
-//! taken back is not told: the newer half of the later reviews must differ from the reviews before by itself.
+//! of favorable ones, and by the number of critical ones, as complaints are rare in most data and say more.
+//!
+//! - Each comparison is Fisher's exact test, one-sided, so that few mentions do not look like a change.
+//! - It must reject chance at a level that is divided among all aspects of the dataset: of 200 datasets without a change,
+//!   at most one tells any.
+//! - The newer half of the later reviews must differ from the reviews before by itself, so that a change that was taken
+//!   back is not told.
 //!
 //! A review counts once, however many sentences of it name the aspect, as they are no independent opinions.
 
 use std::cmp::Ordering;
 
-/// Fewest reviews before and after a change.
+/// Fewest reviews before a change.
 const BEFORE_MIN: usize = 8;
+/// Fewest reviews after it.
 const AFTER_MIN: usize = 4;
 /// The least change of a share that is told.
 const DIFFERENCE_MIN: f64 = 0.1;
@@ -75,8 +79,8 @@ pub(super) fn is_tested(reviews: &[Opinions]) -> bool {
     reviews.len() >= BEFORE_MIN + AFTER_MIN
 }
 
-/// Returns the clearest change in `reviews`, the newest first, one of `aspects` that are tested; `newest` is the month of
-/// the newest review of the dataset.
+/// Returns the clearest change in the `reviews` of an aspect, which are ordered newest first. `newest` is the month of the
+/// newest review of the dataset, and `aspects` is how many of its aspects are tested.
 pub(super) fn find_change(reviews: &[Opinions], newest: i32, aspects: usize) -> Option<Change> {
     let mut least = LEVEL / aspects as f64;
     let mut found = None;
@@ -107,8 +111,8 @@ pub(super) fn find_change(reviews: &[Opinions], newest: i32, aspects: usize) -> 
     found
 }
 
-/// How probable it is by chance alone that so many more (or else fewer) of the reviews `after` are favorable, or so many
-/// fewer (or else more) critical: the smaller of the two probabilities.
+/// How probable a rise is by chance alone. The smaller of two probabilities: that so many more of the reviews `after` are
+/// favorable, and that so many fewer are critical. For a fall, the other way round.
 fn chance_of(after: &[Opinions], before: &[Opinions], is_rise: bool) -> f64 {
     let [favorable, critical] = [Ordering::Greater, Ordering::Less].map(|sign| FourfoldTable {
         with_after: count_of(after, sign),

@@ -1,8 +1,6 @@
 //! Sentiment of a mention and of a review: the evidence of words and stars, added up in log-odds.
 //!
-//! For a mention, in natural logarithms; `text` is the output of the text model for English: with stars, three fifths
-//! about the mention and two about its whole sentence. In other languages it sums up 0.75 per listed opinion and the
-//! valences of emoji, in the clause of the mention, or if that is 0 in the sentence:
+//! For a mention, in natural logarithms:
 //!
 //! ```text
 //! negative = text(negative) - tilt / 2
@@ -11,11 +9,15 @@
 //! tilt     = own stars of the sentence + 1.25 x opinion of the phrase + tilt(stars)
 //! ```
 //!
-//! The largest sum decides, but praise and complaint must exceed the others by a margin, which is larger
-//! for a complaint in a review of four or five stars. Otherwise the mention counts and is listed as neutral.
+//! For English, `text` is the output of the text model: without stars, about the mention; with stars, three fifths about
+//! the mention and two about its whole sentence. In other languages it sums up 0.75 per listed opinion and the valences of
+//! emoji in the clause of the mention, or if that sum is 0, in its sentence.
 //!
-//! The constants of each star are in `star_weights`, which `tests/fixtures/polarity/fit.py` writes: fitted on labelled sentences
-//! and cross-validated.
+//! The largest sum decides, but praise and complaint must exceed the others by a margin (`star_weights`). Otherwise the
+//! mention counts and is listed as neutral.
+//!
+//! The constants of each star are in `star_weights`, which `tests/fixtures/polarity/fit.py` writes: fitted on labelled
+//! sentences and cross-validated.
 
 use std::ops::Range;
 
@@ -95,7 +97,10 @@ impl Sentence {
             return [-praise, 0, praise];
         }
         // If the phrase is itself an opinion, the whole sentence is classified, including the phrase.
-        let Some(subject) = target.filter(|_| context.opinion == 0) else {
+        if context.opinion != 0 {
+            return self.whole();
+        }
+        let Some(subject) = target else {
             return self.whole();
         };
         let mention = self.weights(Some(subject.clone()));

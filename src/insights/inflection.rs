@@ -17,7 +17,7 @@ use super::language::{WordList, stemmer};
 /// Fewest letters of an English word without its ending, and of a Polish one.
 const STEM_CHARS_MIN: usize = 3;
 
-/// Most words of a [`FormCache`], which then begins anew: some 6 MB.
+/// Most words of a [`FormCache`], some 6 MB; when it is full, it is cleared.
 const CACHED_MAX: usize = 65_536;
 
 /// Endings that keep the class of a Polish word, the longest first.
@@ -34,7 +34,7 @@ pub(super) struct WordForm {
     pub(super) key: Arc<str>,
     /// Hash of the key.
     pub(super) hash: u64,
-    /// The derivational ending, which differs between those.
+    /// The derivational ending. Words of other classes with the same key differ in it.
     class: &'static str,
     /// Hash of the word itself.
     word: u64,
@@ -264,7 +264,11 @@ static DERIVATIONS: LazyLock<HashMap<&str, Vec<Suffix>>> = LazyLock::new(|| {
     let mut by_language: HashMap<&str, Vec<Suffix>> = HashMap::new();
     for line in include_str!("inflections.txt").lines() {
         let (language, endings) = line.split_once(' ').unwrap_or_default();
-        for forms in endings.split(' ').filter(|_| language != "irregular") {
+        // This line has words instead of endings: see `IRREGULAR`.
+        if language == "irregular" {
+            continue;
+        }
+        for forms in endings.split(' ') {
             let class = forms.split('/').next().unwrap_or_default();
             let endings = forms.split('/').map(|text| Suffix { text, class });
             by_language.entry(language).or_default().extend(endings);

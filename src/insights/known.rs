@@ -54,12 +54,14 @@ pub(super) fn language(review: &Review) -> Option<Lang> {
     language_of_tag(review.language.as_deref()?)
 }
 
-/// The evidence of a language, whose own stars have been learned or not.
+/// The evidence of a language; `has_own_stars` says whether words were learned from the stars of its reviews.
 fn reader(lang: Option<Lang>, has_own_stars: bool) -> Reader {
-    match lang {
-        Some(Lang::Eng) => Reader::English,
-        Some(lang) if has_opinions(lang) => Reader::Words,
-        _ if has_own_stars => Reader::Words,
-        _ => Reader::Stars,
+    if lang == Some(Lang::Eng) {
+        return Reader::English;
+    }
+    if has_own_stars || lang.is_some_and(has_opinions) {
+        Reader::Words
+    } else {
+        Reader::Stars
     }
 }

@@ -16,8 +16,9 @@ use crate::dataset::chunks::{over_chunks, over_jobs};
 use crate::model::Review;
 use crate::wire::sentence::sentences;
 
-/// Fewest reviews with one, two or five stars in a language, and fewest of each class.
+/// Fewest reviews with one, two or five stars in a language.
 const REVIEWS_MIN: usize = 200;
+/// Fewest of each class.
 const SIDE_MIN: usize = 20;
 /// Most reviews of each class used for training.
 const REVIEWS_MAX: usize = 10_000;
@@ -246,7 +247,9 @@ fn fit(examples: &[Example], unseen: usize, count: usize) -> Vec<f32> {
 /// Returns a weight for the examples of each class, so that both classes have the same total weight.
 fn balance<'e>(examples: impl Iterator<Item = &'e Example>) -> [f32; 2] {
     let mut counts = [0; 2];
-    examples.for_each(|one| counts[one.side] += 1);
+    for one in examples {
+        counts[one.side] += 1;
+    }
     let all = counts[0] + counts[1];
     counts.map(|count| all as f32 / (2 * count.max(1)) as f32)
 }

@@ -23,11 +23,11 @@ use crate::dataset::names::comparable;
 use crate::model::{Dataset, Review, Taxonomy};
 use crate::wire::sentence::sentences;
 
-/// Most reviews of a part on average; half as many at least, if there are several parts.
+/// Most reviews of a part on average. If there are several parts, they have at least half as many on average.
 const PART_REVIEWS: usize = 2_048;
 
-/// What the reviews of a dataset give one by one, to be used again for the next one: some 190 bytes a review, of which its
-/// counts of phrases and names take most.
+/// What the reviews of a dataset give one by one, to be used again for the next dataset. It takes some 190 bytes a review,
+/// mostly for the counts of phrases and names.
 ///
 /// It is empty for up to 2,048 reviews, which are read again in less time than a reload waits for files to be written.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ impl ReviewReadings {
         self.parts.iter().map(|part| part.memory()).sum()
     }
 
-    /// Keeps the `parts` of `dataset`, of whose reviews `reviews_read` were read.
+    /// Keeps the `parts` of `dataset`; `reviews_read` of its reviews were read for them.
     pub(super) fn keep(
         dataset: &Dataset,
         parts: Vec<Arc<PartReading>>,
@@ -175,8 +175,8 @@ pub(super) struct PartReader<'d> {
 }
 
 impl PartReader<'_> {
-    /// The digest of all that a reading of `part` depends on, besides the taxonomy. The evidence of a language is part of it:
-    /// words of a language are read once enough of its reviews have stars to learn them from.
+    /// The digest of all that a reading of `part` depends on, besides the taxonomy. It includes the kind of evidence of each
+    /// language, which changes when enough of its reviews have stars to learn words from.
     fn digest(&self, part: &Part) -> [u8; 32] {
         let mut hasher = Sha256::new();
         for row in &part.rows {
@@ -194,7 +194,7 @@ impl PartReader<'_> {
         hasher.finalize().into()
     }
 
-    /// Reads every review of `part`, and counts its phrases and names, whose rows are the numbers of the reviews in the part;
+    /// Reads every review of `part`, and counts its phrases and names. In these counts, rows are numbers within the part.
     /// `None` if `cancelled`, which is called for each review.
     pub(super) fn read(
         &self,

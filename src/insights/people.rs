@@ -1,9 +1,13 @@
 //! Names of people whom customers thank, without a list of the people: candidates with counts, for the owner to check.
 //!
-//! A name is a capitalized word after an expression of thanks ("thanks to Dave", "gracias a Marta") or after a title
-//! ("Herr Vogt"), or that customers tell others to ask for. How often reviews name it counts every capitalized use. A word
-//! is no name if it often follows an article or the like ("the Team", but not "with Dave"), if it is also written in lower case, or if the taxonomy, the business or the list of other
-//! capitalized words has it. In languages without capital letters no names are found.
+//! A name is a capitalized word after an expression of thanks ("thanks to Dave", "gracias a Marta", "ask for Dave") or
+//! after a title ("Herr Vogt"). The number of reviews that name it includes every capitalized use. A word is no name if
+//!
+//! - it often follows an article or the like ("the Team", but not "with Dave");
+//! - it is also written in lower case;
+//! - the taxonomy, the business or the list of other capitalized words has it.
+//!
+//! In languages without capital letters no names are found.
 //!
 //! A line of `thanked.txt` is a role and the words that have it: expressions of thanks, words that may stand between them
 //! and a name, titles, capitalized words that are no names, and determiners that may precede a name.
@@ -44,18 +48,21 @@ pub(super) struct NameCounts {
 struct NameCount {
     /// As it was first written with a capital letter.
     name: String,
-    /// Reviews that write it with a capital letter, and those that thank it or give it a title.
+    /// Reviews that write it with a capital letter.
     reviews: u32,
+    /// Reviews that thank it or give it a title.
     thanked: u32,
-    /// Uses with a capital letter after the first word of a sentence, those of them after an article or the like, and uses
-    /// in lower case.
+    /// Uses with a capital letter after the first word of a sentence.
     capitalized: u32,
+    /// Those of them after an article or the like.
     determined: u32,
+    /// Uses in lower case.
     lower: u32,
     /// The newest reviews that name it.
     rows: Vec<u32>,
-    /// The last reviews counted, as rows plus 1.
+    /// The last review counted in `reviews`, as its row plus 1.
     last: u32,
+    /// The last review counted in `thanked`, as its row plus 1.
     last_thanked: u32,
 }
 
@@ -124,7 +131,7 @@ impl NameCounts {
         }
     }
 
-    /// The candidates, those whom most reviews thank first.
+    /// The candidates, ordered by the number of reviews that thank them.
     pub(super) fn candidates(&self, dataset: &Dataset) -> Vec<NameCandidate> {
         let known = known_words(dataset);
         let mut candidates = Vec::new();

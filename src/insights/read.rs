@@ -73,8 +73,8 @@ struct DerivedPart {
 }
 
 impl Derived {
-    /// Reads the reviews of `dataset`, except those whose part is in the `previous` readings; `None` if `cancelled`, which is
-    /// called for every language, part and review.
+    /// Reads the reviews of `dataset`, except those whose part is in the `previous` readings. `None` if `cancelled`, which
+    /// is called for every language, part and review.
     pub(super) fn of(
         dataset: &Dataset,
         previous: Option<&ReviewReadings>,
@@ -84,14 +84,16 @@ impl Derived {
         let languages: Vec<Option<Lang>> = dataset.reviews.iter().map(language).collect();
         let known = known_languages(dataset, &languages, threads, cancelled)?;
         let areas = &dataset.taxonomy.service_areas;
+        let mut places = None;
+        if !areas.is_empty() {
+            // Cannot fail, as the decoder built the same automaton from this taxonomy; if it did, no place would be counted.
+            places = Finder::concepts(areas, false).ok();
+        }
         let reader = PartReader {
             dataset,
             languages: &languages,
             known: &known,
-            // Cannot fail, as the decoder built the same automaton from this taxonomy; if it did, no place would be counted.
-            places: Finder::concepts(areas, false)
-                .ok()
-                .filter(|_| !areas.is_empty()),
+            places,
         };
         let parts = divide(&dataset.reviews);
         let derived = over_jobs(parts.len(), threads, |number| {

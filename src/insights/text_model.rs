@@ -50,7 +50,7 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    /// Parses `sentence`, to which later calls refer.
+    /// Parses `sentence`; later calls are about it.
     pub fn read(&mut self, sentence: &str) {
         self.words.read(sentence);
         self.whole.take();
@@ -93,17 +93,22 @@ impl Sentence {
             Some((first, items.iter().rposition(inside)?))
         });
         let (first, last) = mention.unwrap_or((0, items.len()));
-        let clause = mention.map(|_| items[first].clause);
+        let clause = mention.map(|(first, _)| items[first].clause);
         let zones: [&dyn Fn(usize) -> bool; 3] = [
             &|_| true,
             &|at| clause.is_none_or(|clause| items[at].clause == clause),
             &|at| at + NEAR >= first && at <= last + NEAR,
         ];
         let is_mention = |at: usize| mention.is_some() && (first..=last).contains(&at);
-        let word = |at: usize| match &items[at] {
-            _ if is_mention(at) => ANY_MENTION,
-            item if item.negated => !item.key,
-            item => item.key,
+        let word = |at: usize| {
+            let item = &items[at];
+            if is_mention(at) {
+                ANY_MENTION
+            } else if item.negated {
+                !item.key
+            } else {
+                item.key
+            }
         };
         let mut features = Vec::with_capacity(9 * items.len() + 32);
         features.push(feature(b'0', &[u8::from(mention.is_some())], &[]));

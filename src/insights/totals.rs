@@ -59,7 +59,15 @@ fn aspect(
     let all = mentions.len() as u64;
     let doubts = mentions.iter().map(|one| u64::from(one.doubt)).sum();
     let is_scored = all >= SCORED_MIN;
-    let share = |part: f64| is_scored.then(|| part / all as f64);
+    let mut positive_pct = None;
+    let mut score = None;
+    let mut bounds = None;
+    if is_scored {
+        let count = all as f64;
+        positive_pct = Some(rounded(positive as f64 * 100.0 / count, 1));
+        score = Some(rounded((positive as f64 - negative as f64) / count, 4));
+        bounds = Some(interval(positive, all, mean_doubt(doubts, all)));
+    }
     let examples = [Polarity::Positive, Polarity::Negative].map(|sign| clearest(of(sign)));
     let examples = examples.concat();
     let mut shown: Vec<&Mention> = mentions.iter().take(EVIDENCE_MAX).copied().collect();
@@ -70,7 +78,6 @@ fn aspect(
     let ids = examples.iter().filter(|one| seen.insert(one.row));
     let ids = ids.map(|one| dataset.reviews[one.row as usize].id.clone());
     let quarterly = quarters(dataset, if is_scored { mentions } else { &[] });
-    let interval = is_scored.then(|| interval(positive, all, mean_doubt(doubts, all)));
     Aspect {
         id: concept.id.clone(),
         label: concept.label.clone(),
@@ -78,12 +85,12 @@ fn aspect(
         positive_count: positive,
         neutral_count: neutral,
         negative_count: negative,
-        positive_pct: share(positive as f64 * 100.0).map(|share| rounded(share, 1)),
-        score: share(positive as f64 - negative as f64).map(|share| rounded(share, 4)),
+        positive_pct,
+        score,
         top_phrases: top_phrases(dataset, mentions),
         example_review_ids: ids.collect(),
-        interval,
-        positive_pct_interval: interval.map(|bounds| bounds.map(|bound| rounded(bound * 100.0, 1))),
+        interval: bounds,
+        positive_pct_interval: bounds.map(|bounds| bounds.map(|bound| rounded(bound * 100.0, 1))),
         evidence: Some(shown.iter().map(|one| evidence(dataset, one)).collect()),
         change,
         quarterly,
@@ -220,9 +227,11 @@ pub(super) fn mean_rating(stars: u64, count: u64) -> Option<f64> {
     Some(rounded(stars as f64 / count as f64, 2))
 }
 
-/// Returns the interval that holds the true share of praise in nine of ten aspects: the Wilson score interval (1927) of
-/// `part / whole` at 95 %, widened by the error of the method, as both errors are independent; `whole` is not 0. The method's
-/// standard error is `PART_OF_DOUBT` times `doubt`, the mean probability of an error about one of the mentions.
+/// Returns the interval that holds the true share of praise in nine of ten aspects.
+///
+/// It is the Wilson score interval (1927) of `part / whole` at 95 %, widened by the error of the method; the two errors are
+/// independent. The method's standard error is `PART_OF_DOUBT` times `doubt`, the mean probability of an error about one of
+/// the mentions. `whole` is not 0.
 pub fn interval(part: u64, whole: u64, doubt: f64) -> [f64; 2] {
     let share = part as f64 / whole as f64;
     let count = whole as f64;
