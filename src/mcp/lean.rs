@@ -1,8 +1,8 @@
 //! The short form of reviews in tool results: the parts that a model needs, in as few tokens as possible.
 //!
-//! It has id, author, rating, date, text, source and the address of its page, and, if present, the owner's reply, the mentions, the language, the
-//! location and how exact the date is. A review that is not verified says so, and names its platform.
-//! Pictures, links, members that are the same for every review, and the rest of very long members are only in
+//! It has id, author, rating, date, text, source and the address of its page. If present, it also has the owner's reply,
+//! the mentions, the language, the location and how exact the date is. A review that is not verified says so, and names its
+//! platform. Pictures, links, members that are the same for every review, and the rest of very long members are only in
 //! `get_review`.
 
 use crate::model::METHOD_ACCOUNT;

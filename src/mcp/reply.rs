@@ -92,10 +92,12 @@ impl McpReply {
             405 => METHOD_NOT_FOUND,
             _ => INVALID_REQUEST,
         };
-        McpReply {
-            allow: (status == 405).then_some(METHODS),
-            ..McpReply::error(&RpcError::new(code, message.to_owned()).with_status(status))
+        let error = RpcError::new(code, message.to_owned()).with_status(status);
+        let mut reply = McpReply::error(&error);
+        if status == 405 {
+            reply.allow = Some(METHODS);
         }
+        reply
     }
 
     /// Returns 204 with the headers of a preflight response.

@@ -106,8 +106,8 @@ pub(super) fn fit(value: Value) -> ResultJson {
     ResultJson::of(&fit_within(value, ANSWER_BYTES_MAX))
 }
 
-/// Returns the object `value` with further members as JSON of at most [`ANSWER_BYTES_MAX`] bytes: `value` gets the room that
-/// `members` leave, each of which begins with a comma.
+/// Returns the object `value` with further `members` as JSON of at most [`ANSWER_BYTES_MAX`] bytes. A comma stands before
+/// each of the members; they are complete, and `value` gets the room that they leave.
 pub(super) fn fit_with(value: Value, members: &ResultJson) -> ResultJson {
     let room = ANSWER_BYTES_MAX.saturating_sub(members.len());
     let mut json = fit_within(value, room);
@@ -158,12 +158,14 @@ fn shorten(value: &mut Value, items_max: usize, chars_max: usize) {
         }
         Value::Array(items) => {
             items.truncate(items_max);
-            let each = items.iter_mut();
-            each.for_each(|item| shorten(item, items_max, chars_max));
+            for item in items {
+                shorten(item, items_max, chars_max);
+            }
         }
         Value::Object(members) => {
-            let each = members.values_mut();
-            each.for_each(|member| shorten(member, items_max, chars_max));
+            for member in members.values_mut() {
+                shorten(member, items_max, chars_max);
+            }
         }
         _ => {}
     }

@@ -71,8 +71,10 @@ pub(super) fn unsupported(requested: &str) -> RpcError {
 /// Returns the revision that `_meta` names; `None` if `_meta` is not complete.
 fn version<'v>(call: &Call<'v>) -> Option<&'v str> {
     let is_complete = call.meta(CAPABILITIES_KEY).is_some_and(Value::is_object);
-    let version = call.meta(VERSION_KEY).and_then(Value::as_str);
-    version.filter(|_| is_complete)
+    if !is_complete {
+        return None;
+    }
+    call.meta(VERSION_KEY).and_then(Value::as_str)
 }
 
 fn check_routing(call: &Call<'_>, head: &Head<'_>) -> Result<(), RpcError> {

@@ -20,12 +20,17 @@ pub(super) fn summary(insights: &Insights, summary_by: &str) -> Value {
     for topic in &insights.topics {
         topics.push(json!({"phrase": topic.phrase, "polarity": topic.polarity}));
     }
+    let summary_by = if insights.summary.is_some() {
+        Some(summary_by)
+    } else {
+        None
+    };
     json!({
         "review_count": insights.review_count,
         "date_range": insights.date_range,
         "overall_sentiment": insights.overall_sentiment,
         "summary": insights.summary,
-        "summary_by": insights.summary.as_ref().map(|_| summary_by),
+        "summary_by": summary_by,
         "pull_quote": insights.pull_quote,
         "trend": insights.temporal.trend,
         "aspects": aspects,

@@ -41,12 +41,13 @@ impl Named {
     /// Returns the filter for reviews that mention this entry, a person or a service according to `parameter`.
     pub(crate) fn filter(&self, parameter: Parameter) -> Filter<'_> {
         let name = self.folded.first().map(|name| &**name);
-        let is_person = parameter == Parameter::MentionsTechnician;
-        Filter {
-            technician: name.filter(|_| is_person),
-            service: name.filter(|_| !is_person),
-            ..Filter::default()
+        let mut filter = Filter::default();
+        if parameter == Parameter::MentionsTechnician {
+            filter.technician = name;
+        } else {
+            filter.service = name;
         }
+        filter
     }
 }
 
@@ -66,12 +67,12 @@ pub(super) fn technicians(snapshot: &Snapshot) -> Vec<Named> {
     people
 }
 
-/// Returns the services, whose phrases match too.
+/// Returns the services; their phrases match, too.
 pub(super) fn services(snapshot: &Snapshot) -> Vec<Named> {
     snapshot.taxonomy.services.iter().map(of_concept).collect()
 }
 
-/// Returns the aspects of the taxonomy, whose phrases match too, and those that only the insights list.
+/// Returns the aspects of the taxonomy, and those that only the insights list. The phrases of the former match, too.
 pub(super) fn aspects(snapshot: &Snapshot, insights: &Insights) -> Vec<Named> {
     let known = &snapshot.taxonomy.aspects;
     let measured = insights.aspects.iter();

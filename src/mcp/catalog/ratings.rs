@@ -84,8 +84,8 @@ pub(crate) fn replies(snapshot: &Snapshot, figures: &ReviewFigures) -> Value {
     })
 }
 
-/// Returns the mean of `stars`, the number of reviews for each rating from 1 to 5, in hundredths, rounded half up as in
-/// the documents; `None` without reviews.
+/// Returns the mean rating with two decimals, halves rounded up as in the documents; `None` without reviews. `stars` has
+/// the number of reviews with each rating from 1 to 5.
 pub(crate) fn mean(stars: [u64; 5]) -> Option<f64> {
     let reviews: u64 = stars.iter().sum();
     let sum: u64 = (1..).zip(stars).map(|(stars, count)| stars * count).sum();
@@ -93,12 +93,12 @@ pub(crate) fn mean(stars: [u64; 5]) -> Option<f64> {
     Some(hundredths as f64 / 100.0)
 }
 
-/// Returns `stars`, the number of reviews for each rating from 1 to 5, by rating.
+/// Returns the number of reviews with each rating from 1 to 5 as an object by rating.
 pub(crate) fn distribution([one, two, three, four, five]: [u64; 5]) -> Value {
     json!({"1": one, "2": two, "3": three, "4": four, "5": five})
 }
 
-/// Returns how many per cent of `all` are in `part`, with one decimal place; `None` if there are none.
+/// Returns how many per cent of `all` are in `part`, with one decimal place; `None` if `all` is 0.
 pub(crate) fn percent_of(part: u64, all: u64) -> Option<f64> {
     if all == 0 {
         return None;

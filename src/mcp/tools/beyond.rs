@@ -13,14 +13,15 @@ use crate::wire::text::truncate;
 /// With fewer mentions, figures come with reviews beyond them.
 pub(super) const MENTIONS_FEW: u64 = 5;
 
-/// Reviews beyond the figures that are listed, and that are searched.
+/// Most reviews that are listed.
 const BEYOND_MAX: usize = 5;
+/// Most reviews that are looked at.
 const BEYOND_SEARCHED_MAX: u8 = 30;
 
 /// Longest part of a text that is shown.
 const TEXT_BYTES_MAX: usize = 600;
 
-/// Returns the reviews that fit `words` best, without those that `is_counted` tells of by their ids.
+/// Returns the reviews that fit `words` best, without those for whose id `is_counted` returns true.
 pub(super) fn beyond(
     catalog: &Catalog,
     words: &str,

@@ -159,8 +159,8 @@ fn search_name_as_word(
     Some(render_with_hint(catalog, &page, &found, &hint))
 }
 
-/// Returns the reviews with words of the name of a listed person or service that no review is counted for: reviews may say
-/// it in other words than the list. `None` if some are counted, or none has such words.
+/// If no review is counted for a listed person or service, returns those that have words of the name: reviews may use other
+/// words than the list. `None` if some are counted, or none has such words.
 fn search_words_of_name(
     catalog: &Catalog,
     query: &Query<'_>,
@@ -275,9 +275,11 @@ fn advise(catalog: &Catalog, query: &Query<'_>, hints: &[Hint<'_>], ranked: u32)
 fn check_names(catalog: &Catalog, query: &Query<'_>, work: &mut RequestWork) -> Result<(), Issues> {
     let mut issues = Issues::default();
     let is_early = catalog.snapshot.insights().is_none();
-    let polarity = query.filter.polarity.filter(|_| is_early);
-    let polarity = polarity.map(|polarity| (Parameter::Polarity, polarity.word()));
-    for (parameter, name) in query.filter.names().chain(polarity) {
+    let mut early_polarity = None;
+    if is_early && let Some(polarity) = query.filter.polarity {
+        early_polarity = Some((Parameter::Polarity, polarity.word()));
+    }
+    for (parameter, name) in query.filter.names().chain(early_polarity) {
         let problem = match catalog
             .snapshot
             .index
@@ -327,8 +329,8 @@ pub(super) fn list_reviews_since(
     })
 }
 
-/// Returns ids, titles, snippets and URLs of the ten reviews that fit the words best, in the format of the `search` tool of ChatGPT
-/// connectors. If none has all words, the title of each says whether it lacks some.
+/// Returns ids, titles, snippets and URLs of the ten reviews that fit the words best, in the format of the `search` tool of
+/// ChatGPT connectors. If none has all words, the title of each says whether it lacks some.
 pub(super) fn search(
     catalog: &Catalog,
     members: &Members,
@@ -388,8 +390,8 @@ fn wanted_terms(words: Option<Words<'_>>) -> Vec<Term<'_>> {
     terms.filter(|term| !term.is_excluded).collect()
 }
 
-/// Appends one result of `search`: an object with id, title, snippet and URL. The title ends with those of the `terms` that are
-/// found in the text, and says if these are not all, unless some review `has_all` words of the search.
+/// Appends one result of `search`: an object with id, title, snippet and URL. The title ends with the `terms` that the text
+/// has. If these are not all, the title says so, unless some review `has_all` words of the search.
 fn push_result(out: &mut Vec<u8>, catalog: &Catalog, row: Row, terms: &[Term<'_>], has_all: bool) {
     let index = &catalog.snapshot.index;
     let review = catalog.snapshot.authored_text(row);
