@@ -100,7 +100,7 @@ impl Pages {
     ) -> Vec<Chip> {
         let mut chips = Vec::new();
         for (name, value) in params.iter() {
-            if !is_no_filter(name) {
+            if is_filter(name) {
                 let label = self.used_label(t, name, value, aspect);
                 chips.push(Chip {
                     remove_label: t.remove_filter.fill(&[("filter", &label)]),
@@ -224,9 +224,9 @@ impl Pages {
     }
 }
 
-/// Tells whether a parameter only orders or divides what is found.
-pub(super) fn is_no_filter(name: &str) -> bool {
-    matches!(name, "sort" | "limit" | "cursor" | "include")
+/// Tells whether a parameter decides what is found; the others only order and divide it.
+pub(super) fn is_filter(name: &str) -> bool {
+    !matches!(name, "sort" | "limit" | "cursor" | "include")
 }
 
 fn push_menu(

@@ -23,9 +23,9 @@ const VOICES: usize = 3;
 /// Mentions of an aspect that are looked at, which limits the time that a page takes.
 const LOOKED_AT_MAX: usize = 60;
 
-/// Stars of a review whose praise is quoted, at least, and of one whose complaint is quoted, at most: a sentence that
-/// contradicts its review is often a mistake of the method.
+/// Fewest stars of a review whose praise is quoted: a sentence that contradicts its review is often a mistake of the method.
 const PRAISE_STARS_MIN: u64 = 4;
+/// Most stars of a review whose complaint is quoted.
 const COMPLAINT_STARS_MAX: u64 = 3;
 
 /// A sentence of a review.
@@ -88,7 +88,7 @@ fn chosen(snapshot: &Snapshot, quote: &str) -> Option<Quotation> {
     })
 }
 
-/// Returns the newest sentence of an aspect with this polarity that can be quoted, of none of the `authors`.
+/// Returns the newest sentence of an aspect with this polarity that can be quoted and is not by one of the `authors`.
 pub(super) fn quote(
     snapshot: &Snapshot,
     aspect: &Aspect,

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::filters::{Menus, OrderEntry, is_no_filter, orders};
+use super::filters::{Menus, OrderEntry, is_filter, orders};
 use super::form::QueryParams;
 use super::highlights::{quote, voices};
 use super::layout::rendered;
@@ -109,7 +109,7 @@ impl Pages {
         if has_tools {
             menus = self.menus(t, params);
             // An order would replace a filter.
-            if !params.is_single || params.iter().all(|(name, _)| is_no_filter(name)) {
+            if !params.is_single || !params.iter().any(|(name, _)| is_filter(name)) {
                 order = orders(t, params);
             }
         }

@@ -126,7 +126,9 @@ fn review_value(snapshot: &Snapshot, review: &ReviewView) -> Value {
 fn remove_empty(value: &mut Value) {
     match value {
         Value::Object(members) => {
-            members.values_mut().for_each(remove_empty);
+            for member in members.values_mut() {
+                remove_empty(member);
+            }
             members.retain(|_, member| match member {
                 Value::Null => false,
                 Value::String(text) => !text.is_empty(),
@@ -135,7 +137,11 @@ fn remove_empty(value: &mut Value) {
                 _ => true,
             });
         }
-        Value::Array(items) => items.iter_mut().for_each(remove_empty),
+        Value::Array(items) => {
+            for item in items {
+                remove_empty(item);
+            }
+        }
         _ => {}
     }
 }

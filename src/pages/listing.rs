@@ -58,7 +58,7 @@ impl Card {
     }
 }
 
-/// Arranges `reviews` in cards, of which the first `pinned_count` are pinned.
+/// Arranges `reviews` in cards; the first `pinned_count` of them are pinned.
 ///
 /// Wide ones have photos, a reply or a long text; the others stand side by side in twos, and one that would stand alone
 /// is wide, so the order of the page is the order of reading.
@@ -89,7 +89,7 @@ pub(super) fn cards(
 fn widen_single_cards(cards: &mut [Card]) {
     for run in cards.chunk_by_mut(|left, right| left.is_wide == right.is_wide) {
         let is_odd = run.len() % 2 == 1;
-        if let Some(last) = run.last_mut().filter(|_| is_odd) {
+        if is_odd && let Some(last) = run.last_mut() {
             last.is_wide = true;
         }
     }

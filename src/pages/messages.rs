@@ -1,6 +1,7 @@
 //! The words of the pages in each language: message files with plural forms, names of months, and formats of dates and
-//! numbers (after CLDR 46). A language is a file in `messages/`, one in `notices/messages/`, and its entry in [`FILES`]; tests
-//! verify that each file has every message, every plural form of its language, and the placeholders of the English file.
+//! numbers (after CLDR 46). A language is a file in `messages/`, one in `notices/messages/`, and its entry in [`FILES`].
+//! Tests verify that each file has every message, every plural form of its language, and the placeholders of the English
+//! file.
 
 use std::sync::LazyLock;
 
@@ -289,7 +290,7 @@ pub(crate) struct Messages {
     decimal: String,
     months: [String; 12],
     pub(crate) months_short: [String; 12],
-    /// The months without a day, in languages in which these are other words.
+    /// The months without a day, if the language has other words for them.
     #[serde(default)]
     months_alone: Option<[String; 12]>,
     day: Pattern,

@@ -19,7 +19,7 @@ const DESCRIPTION_CHARS_MAX: usize = 200;
 /// Characters of a neighbor's text.
 const NEIGHBOR_CHARS_MAX: usize = 90;
 
-/// Mentions of which the reviews are counted; more are linked without a count.
+/// Mentions that get a count of reviews; further ones are linked without a count.
 const COUNTED_MAX: usize = 8;
 
 impl Pages {

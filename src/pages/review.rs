@@ -109,7 +109,7 @@ pub(super) enum VerificationLevel<'r> {
     Account,
 }
 
-/// Reads the reviews of `rows`, and marks `terms` and the code points of `evidence`, whose keys are review ids.
+/// Reads the reviews of `rows`, and marks `terms` and `evidence`: ranges of code points by the id of the review.
 ///
 /// Every text gets an equal share of [`HIGHLIGHT_BYTES_MAX`]; unused bytes are divided among the next texts.
 pub(super) fn read_all(
@@ -191,8 +191,9 @@ impl ReviewView {
 
     fn add_attachment(&mut self, attachment: &StoredMedia<'_>, base_url: &str) {
         let url = attachment.url.decode();
-        let own = own_file(&url, base_url);
-        if let Some(own) = own.filter(|_| attachment.media_type.starts_with("image/")) {
+        if attachment.media_type.starts_with("image/")
+            && let Some(own) = own_file(&url, base_url)
+        {
             let thumbnail_url = attachment.thumbnail_url.map(JsonText::to_text);
             let thumbnail = thumbnail_url
                 .as_deref()

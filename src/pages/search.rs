@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::filters::{is_no_filter, parameter_label, tone_label};
+use super::filters::{is_filter, parameter_label, tone_label};
 use super::form::QueryParams;
 use super::layout::rendered;
 use super::list_page::{IssueLine, ListPage, WiderSearch};
@@ -99,6 +99,7 @@ impl Pages {
         let PageQuery { query, params } = page_query;
         let t = language.chosen.messages();
         let index = &self.snapshot.index;
+        let is_first = query.cursor.is_none();
         let mut page = rank::search(index, query, scratch);
         let filter = &query.filter;
         let is_exact = page.matched > 0;
@@ -153,11 +154,22 @@ impl Pages {
         } else {
             self.suggestions(t, params, aspect, scratch)
         };
-        let aspect = aspect.filter(|_| is_exact);
+        let mut note = String::new();
+        if let Some(aspect) = aspect
+            && is_exact
+        {
+            note = note_of(t, aspect, filter.polarity);
+        }
+        // A page without an exact match is not indexed.
+        let canonical = if is_exact { canonical(params) } else { None };
+        let first = if is_first {
+            None
+        } else {
+            Some(params.href(None, None))
+        };
         let reviews = read_all(&self.snapshot, &page.rows, &terms, &evidence);
         let left = u64::from(page.matched).saturating_sub(page.rows.len() as u64);
         let limit = u64::from(query.limit);
-        let is_first = query.cursor.is_none();
         let more = page.next.map(|cursor| More {
             href: params.href(None, Some(&cursor.render())),
             label: t.counted(&t.show_more, left.min(limit)),
@@ -170,14 +182,14 @@ impl Pages {
         rendered(&ListPage {
             title: format!("{description} – {}", self.layout.title),
             description,
-            canonical: canonical(params).filter(|_| is_exact),
+            canonical,
             listing: Listing {
                 cards: cards(&self.snapshot, t, reviews, 0),
                 chips,
                 found,
-                note: aspect.map_or_else(String::new, |aspect| note(t, aspect, filter.polarity)),
+                note,
                 more,
-                first: query.cursor.map(|_| params.href(None, None)),
+                first,
                 ..self.listing(t, params)
             },
             suggestions,
@@ -202,7 +214,7 @@ impl Pages {
                 // All reviews, which the page offers anyway.
                 continue;
             };
-            if is_no_filter(name) {
+            if !is_filter(name) {
                 continue;
             }
             let Ok(mut query) = query::parse_query(rest.as_bytes(), &mut buffers) else {
@@ -284,7 +296,7 @@ fn evidence_of(aspect: &Aspect, polarity: Option<Polarity>) -> impl Iterator<Ite
 }
 
 /// Returns a sentence about the highlighted mentions of an aspect.
-fn note(t: &Messages, aspect: &Aspect, polarity: Option<Polarity>) -> String {
+fn note_of(t: &Messages, aspect: &Aspect, polarity: Option<Polarity>) -> String {
     let marked = evidence_of(aspect, polarity).count() as u64;
     let all = aspect.count(polarity);
     let sentence = if marked < all {

@@ -121,10 +121,12 @@ pub(super) fn stars_note(t: &Messages, query: &Query<'_>) -> Option<String> {
     }
     let mut shown = (1..=5).filter_map(Rating::new);
     let least = shown.find(|rating| ratings.contains(*rating));
-    let Some(least) = least.filter(|_| ratings.contains(Rating::MAX)) else {
-        return Some(t.shown_some.clone());
-    };
-    Some(t.counted(&t.shown_here, u64::from(least.stars())))
+    match least {
+        Some(least) if ratings.contains(Rating::MAX) => {
+            Some(t.counted(&t.shown_here, u64::from(least.stars())))
+        }
+        _ => Some(t.shown_some.clone()),
+    }
 }
 
 /// Returns the theme in a query; with any other value the colors follow the reader's system.
