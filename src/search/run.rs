@@ -26,8 +26,9 @@ const BITMAPS_MAX: usize = COLUMNS + 2;
 /// location, verification.
 const COLUMNS: usize = 9;
 
-/// A condition that selects at most one row in this many provides the candidates; the second is for several terms.
+/// A condition that selects at most one row in this many provides the candidates.
 const CANDIDATES_ONE_IN: u32 = 128;
+/// The same for a query with several terms.
 const CANDIDATES_OF_TERMS_ONE_IN: u32 = 384;
 
 /// With at most this many reviews, all of them are candidates.
@@ -114,13 +115,19 @@ struct RowRun {
 fn runs(index: &Index, query: &Query<'_>) -> [RowRun; 5] {
     let all = 0..index.len();
     let cursor = query.cursor.as_ref();
-    let row_at = |through| move |last: &Cursor| index.rows_before(last.date, &last.id, through);
-    let older = cursor.map_or(0, row_at(true))..all.end;
+    let mut older = all.clone();
+    if let Some(last) = cursor {
+        older.start = index.rows_before(last.date, &last.id, true);
+    }
     let mut runs: [RowRun; 5] = Default::default();
     match query.sort {
         Sort::Newest | Sort::Relevance => runs[0].range = older,
         Sort::Oldest => {
-            runs[0].range = 0..cursor.map_or(all.end, row_at(false));
+            let mut newer = all.clone();
+            if let Some(last) = cursor {
+                newer.end = index.rows_before(last.date, &last.id, false);
+            }
+            runs[0].range = newer;
             runs[0].is_backwards = true;
         }
         Sort::Highest | Sort::Lowest => {
