@@ -33,8 +33,9 @@ const CANDIDATES_MAX: usize = 20;
 const REVIEWS_SHOWN: usize = 5;
 /// Most words between an expression of thanks and a name.
 const BETWEEN_MAX: usize = 5;
-/// Letters of a name.
+/// Fewest letters of a name.
 const NAME_CHARS_MIN: usize = 3;
+/// Most letters of a name.
 const NAME_CHARS_MAX: usize = 20;
 
 /// Uses of the words that may be names, by the key of the word.

@@ -13,8 +13,9 @@ use crate::search::run::{self, Scratch};
 use crate::snapshot::Snapshot;
 use crate::wire::sentence::sentences;
 
-/// Characters of a sentence that is quoted: shorter ones say little, longer ones are not read.
+/// Fewest characters of a sentence that is quoted: shorter ones say little.
 const CHARS_MIN: usize = 24;
+/// Most characters of a sentence that is quoted: longer ones are not read.
 const CHARS_MAX: usize = 110;
 
 /// Praises at the top of the page.

@@ -14,15 +14,18 @@ pub(super) const RATING_FROM: u64 = 3;
 /// Largest number of spans in the chart; with more months a span becomes longer.
 const SPANS_MAX: u32 = 36;
 
-/// Spans and reviews from which the chart tells something.
+/// Fewest spans of a chart; one with fewer tells nothing.
 const SPANS_MIN: u32 = 8;
+/// Fewest reviews of a chart.
 const REVIEWS_MIN: u64 = 20;
 
-/// Vertical position of the highest grid line and of zero, in pixels from the top.
+/// Vertical position of the highest grid line, in pixels from the top.
 const TOP: f64 = 8.0;
+/// Vertical position of zero, in pixels from the top.
 const FLOOR: f64 = 158.0;
-/// Left edge and width of the plot area, in percent of the drawing.
+/// Left edge of the plot area, in percent of the drawing.
 const LEFT: f64 = 7.0;
+/// Width of the plot area, in percent of the drawing.
 const WIDTH: f64 = 93.0;
 /// Share of a span that its column takes.
 const COLUMN_SHARE: f64 = 0.72;

@@ -19,9 +19,11 @@ use crate::search::work::{NAME, Work};
 /// Largest number of names in a [`WrongName`].
 pub const NAMES_MAX: usize = 5;
 
-/// Limits of the comparison with an unknown name, which bound the time of a hint.
+/// Most names that an unknown one is compared with; like the next two limits, it bounds the time of a hint.
 const NAMES_COMPARED: usize = 2_000;
+/// Characters of the unknown name that are compared.
 const NAME_CHARS_COMPARED: usize = 64;
+/// Most parts of the unknown name that are compared.
 const PARTS_COMPARED: usize = 5;
 
 /// Jaro-Winkler similarity from which a name is similar to an unknown one.

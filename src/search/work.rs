@@ -7,8 +7,9 @@
 pub(super) const LOOKUP: u64 = 100;
 /// Units for a row that is decoded from a list, and looked up in the rows selected so far.
 pub(super) const ROW: u64 = 2;
-/// Units for a text that is searched, and bytes of it that are one more unit.
+/// Units for a text that is searched, besides those for its bytes.
 pub(super) const TEXT: u64 = 200;
+/// Bytes of a searched text that are one more unit.
 pub(super) const TEXT_BYTES: u64 = 8;
 /// Units for a name whose words are compared with those of an unknown name.
 pub(super) const NAME: u64 = 100;

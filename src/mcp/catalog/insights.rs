@@ -9,8 +9,9 @@ pub(crate) const SECTIONS: [&str; 8] = [
     "aspects", "entities", "topics", "temporal", "faq", "method", "coverage", "limits",
 ];
 
-/// Example reviews and phrases of an aspect in the sections: `get_aspect_sentiment` has more.
+/// Example reviews of an aspect in the sections: `get_aspect_sentiment` has more.
 const EXAMPLES_MAX: usize = 3;
+/// Phrases of an aspect in the sections.
 const PHRASES_MAX: usize = 6;
 
 /// Returns the overall figures of the insights, with one entry for each aspect; `summary_by` says who wrote the summary.
