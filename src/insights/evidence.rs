@@ -10,8 +10,8 @@
 //! ```
 //!
 //! For English, `text` is the output of the text model: without stars, about the mention; with stars, three fifths about
-//! the mention and two about its whole sentence. In other languages it sums up 0.75 per listed opinion and the valences of
-//! emoji in the clause of the mention, or if that sum is 0, in its sentence.
+//! the mention and two about its whole sentence. In other languages it is 0.75 for each listed opinion, plus the valences
+//! of emoji. These are added up in the clause of the mention; if their sum is 0, in its sentence.
 //!
 //! The largest sum decides, but praise and complaint must exceed the others by a margin (`star_weights`). Otherwise the
 //! mention counts and is listed as neutral.

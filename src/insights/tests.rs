@@ -445,11 +445,11 @@ fn statements_without_an_opinion_are_neutral_in_other_languages() {
 /// is mentioned, and the sentence.
 const OPINIONS: &str = include_str!("../../tests/fixtures/polarity/languages.txt");
 
-/// Counts of mentions by label (first index) and listed class (second index).
+/// How many mentions of each label (first index) are listed in each class (second index), in the order of [`Polarity::ALL`].
 type ClassCounts = [[usize; 3]; 3];
 
-/// How the opinions in `language` are listed, and the plain statements, the first of which has one star, the second two, and
-/// so on.
+/// Lists the opinions in `language` with their stars, and the plain statements: the first has one star, the second two, and
+/// after five stars it begins again with one.
 fn listed(language: &str) -> ClassCounts {
     let mut table = ClassCounts::default();
     for line in OPINIONS.lines().filter(|line| line.starts_with(language)) {

@@ -103,10 +103,9 @@ impl Pages {
         let mut page = rank::search(index, query, scratch);
         let filter = &query.filter;
         let is_exact = page.matched > 0;
-        if !is_exact
-            && page.ranked.is_none()
-            && filter.words.is_some_and(|words| rank::can_rank(&words))
-        {
+        let has_ranking_words = filter.words.is_some_and(|words| rank::can_rank(&words));
+        let is_ranked = page.ranked.is_some();
+        if !is_exact && !is_ranked && has_ranking_words {
             let ranked = Query {
                 sort: Sort::Relevance,
                 cursor: None,

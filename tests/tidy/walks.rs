@@ -63,7 +63,7 @@ fn files_of_walk(title: &str) -> BTreeSet<String> {
     files
 }
 
-/// Tells whether paths of modules have this character.
+/// Tells whether the path of a module, such as `http::head`, may have this character.
 fn is_of_path(character: char) -> bool {
     character.is_ascii_lowercase() || "_:".contains(character)
 }

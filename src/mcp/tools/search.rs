@@ -360,13 +360,13 @@ pub(super) fn search(
     let shown = telling_terms(wanted_terms(words));
     MEMORY.with_borrow_mut(|(_, scratch)| {
         let page = find(catalog, &query, scratch, work);
-        let has_all = page.matched > 0;
+        let is_exact = page.matched > 0;
         // Ten results fit, however long their authors are.
         let mut json = Vec::with_capacity(RESULTS_BYTES);
         let mut object = Object::begin(&mut json);
         let mut results = Array::begin(object.key("results"));
         for row in &page.rows {
-            push_result(results.item(), catalog, *row, &shown, has_all);
+            push_result(results.item(), catalog, *row, &shown, is_exact);
         }
         results.end();
         object.end();
@@ -391,8 +391,8 @@ fn wanted_terms(words: Option<Words<'_>>) -> Vec<Term<'_>> {
 }
 
 /// Appends one result of `search`: an object with id, title, snippet and URL. The title ends with the `terms` that the text
-/// has. If these are not all, the title says so, unless some review `has_all` words of the search.
-fn push_result(out: &mut Vec<u8>, catalog: &Catalog, row: Row, terms: &[Term<'_>], has_all: bool) {
+/// has. If these are not all, the title says so, unless the search is exact: then some review has all its words.
+fn push_result(out: &mut Vec<u8>, catalog: &Catalog, row: Row, terms: &[Term<'_>], is_exact: bool) {
     let index = &catalog.snapshot.index;
     let review = catalog.snapshot.authored_text(row);
     let text = review.text.decode();
@@ -403,7 +403,7 @@ fn push_result(out: &mut Vec<u8>, catalog: &Catalog, row: Row, terms: &[Term<'_>
         title.push_str(": ");
         title.push_str(&found.words.join(", "));
     }
-    if !has_all && !found.has_all {
+    if !is_exact && !found.has_all {
         title.push_str(" (not all words)");
     }
     let id = index.id(row);
