@@ -77,9 +77,9 @@ class Measurement:
 def output(command, **environment):
     """Runs a command in the root of the repository and returns what it prints."""
     print("$", " ".join(f"{key}={value}" for key, value in environment.items()), *command, file=sys.stderr, flush=True)
-    done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True, check=True, timeout=SECONDS_MAX
-    )
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True, timeout=SECONDS_MAX)
+    if done.returncode != 0:
+        sys.exit(f"{command[0]} failed:\n{done.stdout}")
     return done.stdout
 
 
@@ -112,10 +112,15 @@ def number(cell):
     return float(cell.strip().replace(",", "").split()[0])
 
 
+def with_separators(group):
+    """Returns the name of a group with the thousands of its reviews separated, such as `p50, 1,000,000 reviews`."""
+    return re.sub(r"\d+(?= reviews$)", lambda found: f"{int(found[0]):,}", group)
+
+
 def requests(is_small):
     size = {"REVIEWS": "1000", "ROUNDS": "1"} if is_small else {"REVIEWS": "10000", "ROUNDS": "5"}
     rows = comparison("http.sh", [], REVIEWD=program(), **size)
-    is_made = {row.group: row.group.startswith(("search", "since")) for row in rows}
+    is_made = {row.group: row.group.startswith(("search", "since", "one review")) for row in rows}
     return {
         "requests": [row for row in rows if not is_made[row.group]],
         "made": [row for row in rows if is_made[row.group]],
@@ -126,7 +131,7 @@ def search(is_small):
     sizes = ["2000"] if is_small else ["100000", "1000000"]
     rows = comparison("search.sh", sizes)
     for row in rows:
-        row.group = re.sub(r"(\d+) reviews$", lambda found: f"{int(found[1]):,}", row.group)
+        row.group = with_separators(row.group).removesuffix(" reviews")
     shown = ("common word,", "phrase,", "filters and text,")
     return {
         "search": [row for row in rows if row.group.startswith(shown)],
@@ -135,7 +140,10 @@ def search(is_small):
 
 
 def words(is_small):
-    return {"words": comparison("search.sh", ["words", *(["2000"] if is_small else ["100000", "1000000"])])}
+    rows = comparison("search.sh", ["words", *(["2000"] if is_small else ["100000", "1000000"])])
+    for row in rows:
+        row.group = with_separators(row.group).removeprefix("three words ")
+    return {"words": rows}
 
 
 def mcp(is_small):
@@ -156,20 +164,27 @@ def answers(is_small):
 
 
 def starts(is_small):
-    sizes = [200, 1_000] if is_small else [200, 1_000, 10_000, 100_000]
+    # Insights of less than a megabyte of text are derived before the service begins, so the largest has more.
+    sizes = [200, 5_000] if is_small else [200, 1_000, 10_000, 100_000]
     runs = 1 if is_small else 5
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
             generate(f"{folder}/{size}", size)
         lines = output(["benches/compare/http_start.py", program(), folder, str(runs), *map(str, sizes)]).split()
-    ready, memory = [], []
+    ready, memory, clock = [], [], []
     for line in lines:
         size, run, *values = line.split(",")
-        group, run = f"{int(size):,} reviews", int(run)
-        _, used_ready, used, at_rest, peak = map(float, values)
+        values, run = list(map(float, values)), int(run)
+        if size == "reload":
+            columns = zip(("a reload is served, s", "its insights are, s", "peak of the reload, MiB"), values)
+            clock += [Row(f"{sizes[-1]:,} reviews", name, run, value) for name, value in columns]
+            continue
+        group = f"{int(size):,} reviews"
+        by_clock, used_ready, used, at_rest, peak = values
+        clock.append(Row(group, "ready, s", run, by_clock))
         ready += [Row(group, "until ready", run, used_ready), Row(group, "until insights are there", run, used)]
         memory += [Row(group, "at rest", run, at_rest), Row(group, "peak of the start", run, peak)]
-    return {"ready": ready, "memory": memory}
+    return {"ready": ready, "memory": memory, "clock": clock}
 
 
 def latency(is_small):
@@ -220,7 +235,7 @@ HTTP = ["src/http", "src/server", "crates/reviewd-wire/src", "benches/compare/ht
 SEARCH = ["src/search", "crates/substring-index", "benches/compare/search-peers", "benches/compare/search.sh"]
 START = ["src/server", "src/search", "src/snapshot", "src/insights", "src/pages", "crates/substring-index", "crates/reviewd-data"]
 MEASUREMENTS = {
-    "requests": Measurement(10, ["taskset", "curl", "nginx"], HTTP, {
+    "requests": Measurement(12, ["taskset", "curl", "nginx"], HTTP, {
         "requests": Figure("Requests per second and core", "equal bytes and header fields; median of five rounds in turn, lines: least and most", "per second of CPU", is_plotted=True),
         "made": Figure("Responses made for a request, beside stored ones of the same bytes", "median of five rounds in turn", "per second of CPU"),
     }, requests),
@@ -238,9 +253,10 @@ MEASUREMENTS = {
     "mcp": Measurement(4, ["taskset", "curl"], ["src/mcp", *HTTP[:4], "benches/compare/mcp-peer", "benches/compare/mcp.sh"], {
         "mcp": Figure("MCP calls per second and core", "search_reviews, 10 of 500 reviews; median of five rounds in turn, lines: least and most", "per second of CPU", is_plotted=True),
     }, mcp),
-    "starts": Measurement(6, [], [*START, "benches/compare/http_start.py"], {
+    "starts": Measurement(10, [], [*START, "benches/compare/http_start.py"], {
         "ready": Figure("Processor time of a start", "median of five starts, lines: least and most; logarithmic", "seconds", is_plotted=True, is_logarithmic=True),
         "memory": Figure("Memory at rest and at the peak of a start", "median of five starts, lines: least and most; logarithmic", "MiB", is_plotted=True, is_logarithmic=True),
+        "clock": Figure("Start and reload by the clock", "the reload adds a review; median of five", "as the columns say"),
     }, starts),
     "latency": Measurement(4, [], [*START, "benches/compare/http_latency.py"], {
         "latency": Figure("Searches by two clients, one every 10 ms each, in 100,000 reviews", "median of three rounds, lines: least and most; logarithmic", "milliseconds", is_plotted=True, is_logarithmic=True),

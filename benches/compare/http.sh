@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares the cost of the same documents in reviewd, nginx, bare hyper, axum and actix-web.
 #
-#   benches/compare/http.sh              all servers, 5 rounds of 1 s for each of eight requests; about ten minutes
+#   benches/compare/http.sh              all servers, 5 rounds of 1 s for each of ten requests; about twelve minutes
 #   benches/compare/http.sh reviewd bare-hyper            only these; reviewd always comes first
 #
 # Needs Linux, two cores, taskset and GNU's tools, curl, and nginx for its rows, which are left out without it.
@@ -58,6 +58,9 @@ for day in $(curl --silent --fail "${documents#*@}/api/reviews/search?limit=100"
 done
 [ -n "$day" ] || { echo "no day since which there are about 20 reviews" >&2; exit 1; }
 
+review=$(curl --silent --fail "${documents#*@}/api/reviews/search?limit=1" | grep -o '"id":"[^"]*' | head -n 1 | cut -d '"' -f 4)
+[ -n "$review" ] || { echo "no review" >&2; exit 1; }
+
 # The requests: name, target, instance of reviewd (`documents` or `search`), and a header field: none, `gzip` or `tag`.
 cases=(
     "small document|/favicon.svg|documents|"
@@ -65,9 +68,11 @@ cases=(
     "304|/reviews.jsonld|documents|tag"
     "large document|/reviews.json|documents|"
     "large document, gzip|/reviews.json|documents|gzip"
+    "one review|/api/reviews/$review|documents|"
     "since, about 20|/api/reviews/since/$day|documents|"
     "search, filters|/api/reviews/search?min_rating=4&limit=20|search|"
     "search, text|/api/reviews/search?query=call&limit=20|search|"
+    "search, three words|/api/reviews/search?words=call+the+to&limit=20|search|"
 )
 gzip="Accept-Encoding: gzip"
 

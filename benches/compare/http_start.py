@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """Starts with datasets of several sizes, in turn: processor time until ready and until the insights exist, and memory.
 
+The largest one, which must be the last, then gets a review more: seconds until that is served, and until its insights
+are, and the peak of memory from then on.
+
     benches/compare/http_start.py PROGRAM FOLDER RUNS SIZE...
 
 FOLDER/SIZE holds a reviews.json of SIZE reviews, as `cargo run --release --example generate -- --reviews SIZE --into
 FOLDER/SIZE` makes it. Each line of the output is size, run, seconds until ready, processor time until then, processor
-time until idle, MiB at rest, and the peak. Only the standard library is needed.
+time until idle, MiB at rest, and the peak; or `reload`, run, seconds until served, seconds until the insights, and the
+peak. Only the standard library is needed.
 """
 import json
 import os
@@ -17,8 +21,12 @@ import time
 import urllib.error
 import urllib.request
 
+from http_latency import Service
+
 # Seconds between two checks of a service.
 PAUSE = 0.01
+# Seconds for the compression in the background, and for the return of freed memory.
+REST = 10
 
 
 def processor(pid):
@@ -36,6 +44,12 @@ def wait_for(url):
             time.sleep(PAUSE)
 
 
+def memory(pid, key):
+    """Returns a value of /proc/PID/status in MiB."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return int(re.search(rf"{key}:\s+(\d+)", file.read())[1]) / 1024
+
+
 def start(program, data):
     with tempfile.TemporaryDirectory() as state:
         command = [program, "serve", "--data", data, "--state", state, "--no-hub", "--poll", "0"]
@@ -51,19 +65,41 @@ def start(program, data):
         while (now := processor(process.pid)) - before > 0.02:
             before = now
             time.sleep(3)
-        with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
-            status = file.read()
-        rest, peak = (int(re.search(rf"{key}:\s+(\d+)", status)[1]) / 1024 for key in ("VmRSS", "VmHWM"))
+        rest, peak = memory(process.pid, "VmRSS"), memory(process.pid, "VmHWM")
         process.terminate()
         process.wait()
         return f"{ready:.2f},{used:.2f},{now:.2f},{rest:.1f},{peak:.1f}"
 
 
+def reload(program, data):
+    with tempfile.TemporaryDirectory() as folder:
+        service = Service(program, folder, data)
+        pid = service.process.pid
+        try:
+            time.sleep(REST)
+            service.change()
+            # Sets VmHWM to what is used now (proc_pid_clear_refs(5)).
+            with open(f"/proc/{pid}/clear_refs", "w", encoding="utf-8") as file:
+                file.write("5")
+            began = time.perf_counter()
+            service.reload()
+            served = time.perf_counter() - began
+            service.wait_for("the insights are served")
+            insights = time.perf_counter() - began
+            time.sleep(REST)
+            return f"{served:.2f},{insights:.2f},{memory(pid, 'VmHWM'):.1f}"
+        finally:
+            service.process.terminate()
+            service.process.wait()
+
+
 def main():
     program, folder, runs = sys.argv[1:4]
+    sizes = sys.argv[4:]
     for run in range(1, int(runs) + 1):
-        for size in sys.argv[4:]:
+        for size in sizes:
             print(f"{size},{run},{start(program, os.path.join(folder, size))}", flush=True)
+        print(f"reload,{run},{reload(program, os.path.join(folder, sizes[-1]))}", flush=True)
 
 
 if __name__ == "__main__":
