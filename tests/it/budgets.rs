@@ -109,6 +109,20 @@ fn one_response_larger_than_the_budget_is_served_if_the_client_holds_no_other() 
 }
 
 #[test]
+fn pages_and_parts_of_the_sitemap_count_as_they_are_rendered_for_each_request() {
+    let data = large();
+    let server = serve(&data, |config| config.client_memory = 8 << 10);
+    let held = hold(&server, ONE, 1);
+    for target in ["/sitemaps/1", "/reviews/r00000", "/widget.json?limit=10"] {
+        let refused = server.get_with(target, &[("X-Forwarded-For", ONE)]);
+        assert_busy(&refused);
+        let served = server.get_with(target, &[("X-Forwarded-For", OTHER)]);
+        assert_eq!(served.status, 200, "{target}");
+    }
+    drop(held);
+}
+
+#[test]
 fn request_bodies_count_and_a_message_without_room_gets_503() {
     let data = large();
     let server = serve(&data, |config| {

@@ -52,7 +52,7 @@ pub(super) fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead) 
     head.evaluate(served, representation, |representation| {
         SCRATCH.with_borrow_mut(|(buffers, scratch)| {
             let html = pages.review(row, language, buffers, scratch);
-            Reply::Serve(representation, Body::full(html.into()))
+            Reply::Serve(representation, Body::made(html.into_bytes()))
         })
     })
 }
@@ -79,7 +79,7 @@ pub(super) fn sitemap_part<'s>(
         ..made(served, &tag)
     };
     head.evaluate(served, representation, |representation| {
-        let body = Body::full(served.pages.sitemap_part(part).into());
+        let body = Body::made(served.pages.sitemap_part(part).into_bytes());
         Reply::Serve(representation, body)
     })
 }
@@ -124,7 +124,7 @@ pub(super) fn widget_data<'s>(served: &'s ServedState, head: &RequestHead) -> Re
         };
         head.evaluate(served, representation, |representation| {
             let data = pages.widget_data(&query, language, scratch);
-            Reply::Serve(representation, Body::full(data.into()))
+            Reply::Serve(representation, Body::made(data.into_bytes()))
         })
     })
 }
