@@ -76,6 +76,14 @@ fn the_atom_feed_names_itself_with_its_query() {
 }
 
 #[test]
+fn a_percent_sign_without_digits_is_escaped_in_the_address_of_a_feed() {
+    let target = "/api/feed.json?max_rating=3&utm_source=%zz";
+    let feed = service().get(target).json();
+    let escaped = "https://reviews.example/api/feed.json?max_rating=3&utm_source=%25zz";
+    assert_eq!(feed["feed_url"], escaped);
+}
+
+#[test]
 fn a_filtered_feed_has_an_entity_tag_of_its_query() {
     let first = service().get("/feed.xml?max_rating=3");
     let tag = first.field("etag").expect("a tag").to_owned();

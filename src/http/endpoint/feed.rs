@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use hyper::header::HeaderValue;
 
-use super::{made, parse_search};
+use super::{is_escape, made, parse_search};
 use crate::dataset::publish::{FEED_REVIEWS_MAX, FeedHead, atom_feed, json_feed};
 use crate::http::body::Body;
 use crate::http::documents::FeedFormat;
@@ -19,7 +19,7 @@ use crate::search::filter::{Filter, Query, Sort};
 use crate::search::query::Buffers;
 use crate::search::{rank, run};
 use crate::snapshot::Snapshot;
-use crate::wire::text::push_percent;
+use crate::wire::text::percent_encode;
 
 static ATOM: HeaderValue = HeaderValue::from_static("application/atom+xml");
 
@@ -70,8 +70,7 @@ pub(super) fn feed<'s>(
 
 /// Renders the feed of these reviews, which `query` has selected.
 fn render(snapshot: &Snapshot, format: FeedFormat, query: &str, reviews: &[Review]) -> Vec<u8> {
-    let mut escaped = String::with_capacity(query.len() + 16);
-    push_percent(&mut escaped, query, is_query_byte);
+    let escaped = escape_query(query);
     let head = FeedHead {
         business: &snapshot.business,
         disclaimer: snapshot.disclaimer.as_deref(),
@@ -85,7 +84,37 @@ fn render(snapshot: &Snapshot, format: FeedFormat, query: &str, reviews: &[Revie
     }
 }
 
-/// Tells whether a byte may stand in the query of a URI (RFC 3986 §3.4); a `%` is one of the escapes that were read.
-fn is_query_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?%".contains(&byte)
+/// Returns `query` with escapes for the bytes that the query of a URI must not contain (RFC 3986 §3.4).
+fn escape_query(query: &str) -> String {
+    let mut escaped = String::with_capacity(query.len() + 16);
+    percent_encode(query.as_bytes(), starts_plain, |piece| {
+        escaped.extend(piece.iter().copied().map(char::from));
+    });
+    escaped
+}
+
+/// Tells whether the first byte of `rest` may stand in the query of a URI.
+fn starts_plain(rest: &[u8]) -> bool {
+    match rest {
+        [b'%', ..] => is_escape(rest),
+        [byte, ..] => byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?".contains(byte),
+        [] => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percent_sign_that_begins_no_escape_is_escaped() {
+        for (query, expected) in [
+            ("rating=5&x=%41", "rating=5&x=%41"),
+            ("rating=5&x=%zz", "rating=5&x=%25zz"),
+            ("x=%", "x=%25"),
+            ("x=\"<", "x=%22%3C"),
+        ] {
+            assert_eq!(escape_query(query), expected);
+        }
+    }
 }

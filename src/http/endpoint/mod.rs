@@ -166,3 +166,12 @@ fn made<'s>(served: &'s ServedState, tag: &EntityTag) -> Representation<'s> {
         vary: Vary::Coding,
     }
 }
+
+/// Tells whether `rest` begins with an escape (RFC 3986 §2.1). Values of unknown parameters are not validated, so not every
+/// `%` of a query begins one.
+fn is_escape(rest: &[u8]) -> bool {
+    match rest {
+        [b'%', high, low, ..] => high.is_ascii_hexdigit() && low.is_ascii_hexdigit(),
+        _ => false,
+    }
+}

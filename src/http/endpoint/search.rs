@@ -6,7 +6,7 @@ use bytes::BufMut;
 use hyper::header::HeaderValue;
 use serde_json::{Map, Value};
 
-use super::{made, parse_search};
+use super::{is_escape, made, parse_search};
 use crate::http::arena;
 use crate::http::body::Body;
 use crate::http::head::RequestHead;
@@ -149,8 +149,7 @@ fn put_escaped(link: &mut impl BufMut, piece: &[u8]) {
 /// Tells whether the first byte of `rest` may stand in a value of a query.
 fn is_in_value(rest: &[u8]) -> bool {
     match rest {
-        // Values of unknown parameters are not validated, so not every `%` begins an escape.
-        [b'%', high, low, ..] => high.is_ascii_hexdigit() && low.is_ascii_hexdigit(),
+        [b'%', ..] => is_escape(rest),
         // These punctuation marks have no special meaning within a value.
         [byte, ..] => byte.is_ascii_alphanumeric() || b"-._~+*!():@/?$,;=".contains(byte),
         [] => true,
