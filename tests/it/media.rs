@@ -1,5 +1,9 @@
 //! `/media/{digest}`: the pictures that imports have fetched.
 
+use std::fs::File;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use crate::support::Server;
@@ -73,6 +77,42 @@ fn no_other_file_is_served() {
     ] {
         server.get(&target).assert_error(404, "not_found");
     }
+}
+
+#[test]
+fn a_picture_of_four_mebibytes_is_served_and_a_larger_one_is_not_found() {
+    let (data, server) = serve();
+    let file = File::create(data.path().join(format!("media/{SHOWN}.jpg"))).unwrap();
+    file.set_len(4 << 20).unwrap();
+    let target = format!("/media/{SHOWN}");
+    let largest = server.get(&target);
+    assert_eq!(largest.status, 200);
+    assert_eq!(largest.body.len(), 4 << 20);
+    file.set_len((4 << 20) + 1).unwrap();
+    server.get(&target).assert_error(404, "not_found");
+}
+
+#[test]
+fn a_picture_that_cannot_be_read_gets_503_and_not_404() {
+    let (data, server) = serve();
+    let path = data.path().join(format!("media/{SHOWN}.jpg"));
+    std::fs::remove_file(&path).unwrap();
+    // A link to itself.
+    symlink(&path, &path).unwrap();
+    let refused = server.get(&format!("/media/{SHOWN}"));
+    refused.assert_error(503, "unavailable");
+    assert_eq!(refused.field("retry-after"), Some("10"));
+}
+
+#[test]
+fn a_pipe_in_place_of_a_picture_is_not_found_and_delays_no_request() {
+    let (data, server) = serve();
+    let path = data.path().join(format!("media/{SHOWN}.jpg"));
+    std::fs::remove_file(&path).unwrap();
+    let made = Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    let missing = server.get(&format!("/media/{SHOWN}"));
+    missing.assert_error(404, "not_found");
 }
 
 #[test]
