@@ -215,7 +215,7 @@ impl Stamps {
         let published = all.filter(|(_, file)| !others.contains(&file.name));
         let stamps = published.filter_map(|(stamp, _)| *stamp);
         stamps
-            .map(|stamp| Timestamp::from_unix(stamp.modified.0))
+            .map(|stamp| Timestamp::from_unix(stamp.modified.seconds))
             .max()
     }
 
@@ -226,15 +226,11 @@ impl Stamps {
         if self != last {
             return Some(QUIET);
         }
-        let times = self
-            .files
-            .iter()
-            .flatten()
-            .flat_map(|stamp| [stamp.modified, stamp.changed]);
-        let ages = times.map(|(s, ns)| now_ms - s * 1_000 - ns / 1_000_000);
-        let youngest = ages.filter_map(|age_ms| u64::try_from(age_ms).ok()).min()?;
-        let left = QUIET.saturating_sub(Duration::from_millis(youngest));
-        Some(left).filter(|left| !left.is_zero())
+        let stamps = self.files.iter().flatten();
+        let times = stamps.flat_map(|stamp| [stamp.modified, stamp.changed]);
+        let youngest = times.filter_map(|time| time.age(now_ms)).min()?;
+        let left = QUIET.saturating_sub(youngest);
+        if left.is_zero() { None } else { Some(left) }
     }
 
     /// Returns the size of all files together.
@@ -254,10 +250,28 @@ pub(super) struct Stamp {
     device: u64,
     inode: u64,
     length: u64,
-    /// Time of the last change of the contents: seconds and nanoseconds.
-    modified: (i64, i64),
-    /// The same for contents or attributes; detects a writer that sets the modification time back.
-    changed: (i64, i64),
+    /// When the contents last changed; a writer can set it to any time.
+    modified: FileTime,
+    /// When the contents or the attributes last changed; shows a writer that sets `modified` back.
+    changed: FileTime,
+}
+
+/// A time of a file, since 1970. File systems differ in the range of the seconds: some store any number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileTime {
+    seconds: i64,
+    /// Of the second, from 0 to 999,999,999.
+    nanoseconds: i64,
+}
+
+impl FileTime {
+    /// Returns the time from this until `now_ms`, in milliseconds since 1970; `None` if this is later.
+    fn age(self, now_ms: i64) -> Option<Duration> {
+        let time_ms = self.seconds.saturating_mul(1_000);
+        let time_ms = time_ms.saturating_add(self.nanoseconds / 1_000_000);
+        let age_ms = now_ms.saturating_sub(time_ms);
+        u64::try_from(age_ms).ok().map(Duration::from_millis)
+    }
 }
 
 impl Stamp {
@@ -268,8 +282,14 @@ impl Stamp {
             device: metadata.dev(),
             inode: metadata.ino(),
             length: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            modified: FileTime {
+                seconds: metadata.mtime(),
+                nanoseconds: metadata.mtime_nsec(),
+            },
+            changed: FileTime {
+                seconds: metadata.ctime(),
+                nanoseconds: metadata.ctime_nsec(),
+            },
         })
     }
 }
@@ -350,16 +370,31 @@ mod tests {
         }
     }
 
+    /// The state of one file.
+    fn stamps(modified: FileTime, changed: FileTime) -> Stamps {
+        let stamp = Stamp::at(Path::new("/")).unwrap();
+        let mut stamps = Stamps::default();
+        stamps.files[0] = Some(Stamp {
+            modified,
+            changed,
+            ..stamp
+        });
+        stamps
+    }
+
+    /// 1970.
+    const OLD: FileTime = FileTime {
+        seconds: 0,
+        nanoseconds: 0,
+    };
+
+    const WRITTEN: FileTime = FileTime {
+        seconds: 1_700_000_000,
+        nanoseconds: 500_000_000,
+    };
+
     #[test]
     fn files_are_waited_for_until_a_second_after_the_last_was_written() {
-        let at = |modified, changed| {
-            let mut stamps = Stamps::default();
-            let mut stamp = Stamp::at(Path::new("/")).unwrap();
-            (stamp.modified, stamp.changed) = (modified, changed);
-            stamps.files[0] = Some(stamp);
-            stamps
-        };
-        let written = (1_700_000_000, 500_000_000);
         for (now_ms, left_ms) in [
             (1_700_000_000_500, Some(1_000)),
             (1_700_000_001_499, Some(1)),
@@ -369,14 +404,30 @@ mod tests {
         ] {
             let left = left_ms.map(Duration::from_millis);
             // A copy may keep the time of its original, and a writer may set a future time.
-            let future = (i64::from(i32::MAX), 0);
-            for (modified, changed) in [(written, (0, 0)), ((0, 0), written), (future, written)] {
-                let stamps = at(modified, changed);
+            let future = FileTime {
+                seconds: i64::from(i32::MAX),
+                ..OLD
+            };
+            for (modified, changed) in [(WRITTEN, OLD), (OLD, WRITTEN), (future, WRITTEN)] {
+                let stamps = stamps(modified, changed);
                 assert_eq!(stamps.time_until_quiet(&stamps, now_ms), left, "{now_ms}");
             }
             // A change is waited for with any clock of the volume.
-            let changed = at(written, written).time_until_quiet(&at(written, (0, 0)), now_ms);
-            assert_eq!(changed, Some(QUIET));
+            let before = stamps(WRITTEN, OLD);
+            let after = stamps(WRITTEN, WRITTEN);
+            assert_eq!(after.time_until_quiet(&before, now_ms), Some(QUIET));
+        }
+    }
+
+    #[test]
+    fn the_first_and_the_last_time_that_a_file_system_can_store_are_no_reason_to_wait() {
+        for seconds in [i64::MIN, i64::MAX] {
+            let extreme = FileTime {
+                seconds,
+                nanoseconds: 999_999_999,
+            };
+            let stamps = stamps(extreme, OLD);
+            assert_eq!(stamps.time_until_quiet(&stamps, 1_700_000_000_000), None);
         }
     }
 }
