@@ -14,17 +14,19 @@ use std::time::{Duration, Instant};
 
 use crate::wire::network::client_key;
 
-/// Entries of the table: 16 bytes each, so 1 MiB for each enabled limit, plus locks.
+/// Entries of the table of one limit: 16 bytes each, 1 MiB in total, plus locks. A limit of 0 has no table.
 const CLIENTS_MAX: usize = 65_536;
-
-const SETS: usize = CLIENTS_MAX / WAYS;
 
 /// Buckets of a set. A request scans all of them, under the lock of the set.
 const WAYS: usize = 16;
 
+/// Sets of the table.
+const SETS: usize = CLIENTS_MAX / WAYS;
+
 /// Time in which an empty bucket refills, and after which the entry of an inactive client counts as free.
 pub(crate) const WINDOW: Duration = Duration::from_secs(60);
 
+/// [`WINDOW`] in nanoseconds.
 const WINDOW_NS: u64 = 60_000_000_000;
 
 /// A part of the service with a rate limit of its own; the number is its index in the table of limits.
@@ -41,6 +43,7 @@ pub(crate) enum RateLimitScope {
 pub(crate) struct RateLimiter {
     policy: &'static str,
     per_minute: u32,
+    /// The time from which `full_at_ns` counts.
     began: Instant,
     hash: RandomState,
     sets: Box<[Mutex<[Bucket; WAYS]>]>,
@@ -49,9 +52,10 @@ pub(crate) struct RateLimiter {
 
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
+    /// The key of the client; see [`client_key`].
     client: u64,
     /// When the bucket is full again, in nanoseconds since [`RateLimiter::began`]; 0 in an unused entry.
-    full_at: u64,
+    full_at_ns: u64,
 }
 
 /// Quota of a client after a request; sent as `RateLimit` and `Retry-After`.
@@ -72,9 +76,10 @@ pub(crate) struct RateLimitStatus {
 impl RateLimiter {
     /// Permits `per_minute` requests a minute; 0 permits any number.
     pub(crate) fn new(policy: &'static str, per_minute: u32, began: Instant) -> RateLimiter {
-        let client = 0;
-        let full_at = 0;
-        let free = Bucket { client, full_at };
+        let free = Bucket {
+            client: 0,
+            full_at_ns: 0,
+        };
         let sets = if per_minute > 0 { SETS } else { 0 };
         RateLimiter {
             policy,
@@ -91,52 +96,65 @@ impl RateLimiter {
         (self.policy, self.refused.load(Relaxed))
     }
 
-    /// Takes one token for a client (IPv6: its /64); a refused request takes none. `request` returns the client and the
-    /// time, or `None` for a client without a limit, and is called only if there is a limit; `None` if there is none.
+    /// Takes one token for a client (IPv6: its /64); a refused request takes none.
+    ///
+    /// `request` tells the client and the time of the request, or `None` for a client without a limit; it is called only if
+    /// this limiter has a limit. Returns `None` for a request that is not limited.
     pub(crate) fn take(
         &self,
         request: impl FnOnce() -> Option<(IpAddr, Instant)>,
     ) -> Option<RateLimitStatus> {
         let token_ns = WINDOW_NS.checked_div(self.per_minute.into())?;
         let (client, now) = request()?;
-        let elapsed = now.saturating_duration_since(self.began).as_nanos();
-        // Overflows after 584 years.
-        let now = u64::try_from(elapsed).unwrap_or(u64::MAX);
+        let now_ns = self.since_start_ns(now);
         let client = client_key(client);
-        let set = usize::try_from(self.hash.hash_one(client)).unwrap_or(0) % SETS;
-        let mut buckets = self.sets[set]
+        let set = self.hash.hash_one(client) % SETS as u64;
+        let mut buckets = self.sets[set as usize]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let counted = buckets
-            .iter()
-            .position(|bucket| bucket.client == client && bucket.full_at > now);
-        let way = counted.unwrap_or_else(|| {
-            let fullest = (0..WAYS).min_by_key(|way| buckets[*way].full_at);
-            let evicted = fullest.unwrap_or(0);
-            let full_at = now;
-            buckets[evicted] = Bucket { client, full_at };
-            evicted
-        });
-        let bucket = &mut buckets[way];
-        let missing_before = bucket.full_at.saturating_sub(now);
-        let missing_after = missing_before.saturating_add(token_ns);
-        let is_exceeded = missing_after > WINDOW_NS;
-        let missing = if is_exceeded {
+        let bucket = find_or_evict(&mut buckets, client, now_ns);
+        let missing_before_ns = bucket.full_at_ns.saturating_sub(now_ns);
+        let missing_after_ns = missing_before_ns.saturating_add(token_ns);
+        let is_exceeded = missing_after_ns > WINDOW_NS;
+        let missing_ns = if is_exceeded {
             self.refused.fetch_add(1, Relaxed);
-            missing_before
+            missing_before_ns
         } else {
-            bucket.full_at = now.saturating_add(missing_after);
-            missing_after
+            bucket.full_at_ns = now_ns.saturating_add(missing_after_ns);
+            missing_after_ns
         };
-        let available = WINDOW_NS - missing;
+        let available_ns = WINDOW_NS - missing_ns;
         Some(RateLimitStatus {
             policy: self.policy,
             per_minute: self.per_minute,
-            left: u32::try_from(available / token_ns).unwrap_or(u32::MAX),
-            next: Duration::from_nanos(token_ns - available % token_ns),
+            left: u32::try_from(available_ns / token_ns).unwrap_or(u32::MAX),
+            next: Duration::from_nanos(token_ns - available_ns % token_ns),
             is_exceeded,
         })
     }
+
+    /// Returns the nanoseconds from the start until `now`, at most [`u64::MAX`]: 584 years.
+    fn since_start_ns(&self, now: Instant) -> u64 {
+        let elapsed = now.saturating_duration_since(self.began);
+        u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Returns the bucket of `client`; if it has none, or it is full, a full one in place of the fullest bucket of the set.
+fn find_or_evict(buckets: &mut [Bucket; WAYS], client: u64, now_ns: u64) -> &mut Bucket {
+    let counted = buckets
+        .iter()
+        .position(|bucket| bucket.client == client && bucket.full_at_ns > now_ns);
+    let way = counted.unwrap_or_else(|| {
+        let fullest = (0..WAYS).min_by_key(|way| buckets[*way].full_at_ns);
+        let evicted = fullest.unwrap_or(0);
+        buckets[evicted] = Bucket {
+            client,
+            full_at_ns: now_ns,
+        };
+        evicted
+    });
+    &mut buckets[way]
 }
 
 #[cfg(test)]
