@@ -147,8 +147,8 @@ pub(super) struct ListenerGroup {
     /// Moved by [`set_phase`].
     pub(super) phase: watch::Sender<ShutdownPhase>,
     pub(super) connections: Arc<Connections>,
-    /// Returns whether every connection ended by itself.
-    thread: JoinHandle<bool>,
+    /// Returns whether every connection ended by itself, or why none could be accepted.
+    thread: JoinHandle<io::Result<bool>>,
 }
 
 impl ListenerGroup {
@@ -192,7 +192,7 @@ impl ListenerGroup {
             runtime.block_on(async {
                 tokio::select! {
                     biased;
-                    clean = acceptor.run(listener) => clean,
+                    ended = acceptor.run(listener) => ended,
                     never = keep_reporting(heartbeat) => match never {},
                 }
             })
@@ -206,9 +206,17 @@ impl ListenerGroup {
     }
 
     /// Waits for the end; false if connections were closed before their requests were answered.
+    ///
+    /// # Errors
+    /// If the system did not let the listener accept connections, or the thread that accepts them has panicked.
     pub(super) fn join(self) -> io::Result<bool> {
-        let ended = self.thread.join();
-        ended.map_err(|_| io::Error::other("the thread that accepts connections has panicked"))
+        match self.thread.join() {
+            Ok(ended) => ended,
+            Err(_) => {
+                let message = "the thread that accepts connections has panicked";
+                Err(io::Error::other(message))
+            }
+        }
     }
 }
 
@@ -247,14 +255,16 @@ struct Acceptor<H> {
 }
 
 impl<H: Handler> Acceptor<H> {
-    /// Serves until the end; returns whether every connection ended by itself.
-    async fn run(mut self, listener: TcpListener) -> bool {
+    /// Serves until the end; returns whether every connection ended by itself. If no connection can be accepted, drains
+    /// and returns the error.
+    async fn run(mut self, listener: TcpListener) -> io::Result<bool> {
         let connections = Arc::clone(&self.connections);
-        tokio::select! {
-            accepted = self.accept(listener) => if let Err(error) = accepted {
-                error!(%error, "the listener cannot be polled; nothing is served");
-            },
+        let accepted = tokio::select! {
+            accepted = self.accept(listener) => accepted,
             never = relieve(&connections) => match never {},
+        };
+        if let Err(error) = &accepted {
+            error!(%error, "no connections can be accepted; the server stops");
         }
         // The listener is closed now: the kernel refuses new connections, so that clients can go elsewhere.
         self.connections.begin_drain();
@@ -280,7 +290,8 @@ impl<H: Handler> Acceptor<H> {
             // The other workers are joined even if this one has panicked.
             let _panic = thread.join();
         }
-        clean
+        accepted?;
+        Ok(clean)
     }
 
     /// Accepts connections until the drain begins, and passes each to a worker.
@@ -312,8 +323,9 @@ impl<H: Handler> Acceptor<H> {
             let Ok((stream, peer)) = listener.accept() else {
                 break;
             };
-            stream.set_nonblocking(true)?;
-            self.admit(stream, peer);
+            if stream.set_nonblocking(true).is_ok() {
+                self.admit(stream, peer);
+            }
         }
         Ok(())
     }
