@@ -29,7 +29,7 @@ pub(crate) enum HttpError {
     UnknownPath,
     #[error("no review has this id")]
     UnknownReview,
-    /// The bytes are not a valid request. This error and the next three exist only on HTTP/1.1.
+    /// The bytes are not a valid request. This error and the next three are sent only on HTTP/1.1, by `server`.
     #[error("the bytes are not a valid request")]
     Malformed,
     /// HTTP without TLS on a port with TLS.
@@ -99,7 +99,7 @@ impl HttpError {
         }
     }
 
-    /// Tells whether the bytes that follow on the connection may not be a request.
+    /// Tells whether the connection has to be closed, because what follows on it may be something else than a request.
     pub(crate) fn ends_connection(&self) -> bool {
         matches!(
             self,
@@ -115,8 +115,8 @@ impl HttpError {
         )
     }
 
-    /// Returns the heading of the error page, if a person may see this error in a browser.
-    pub(crate) fn page(&self) -> Option<&'static str> {
+    /// Returns the heading of the error page; `None` for an error that no person sees in a browser.
+    pub(crate) fn page_heading(&self) -> Option<&'static str> {
         let heading = match self {
             HttpError::UnknownPath => "Page not found",
             HttpError::UnknownReview => "Review not found",

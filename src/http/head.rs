@@ -13,7 +13,7 @@ use super::reply::MCP_SESSION;
 use super::router;
 use crate::mcp;
 
-/// Memory of a header field in bytes, without its name and value. Measured with 6,400 requests of 43 fields each.
+/// Bytes of memory that a header field takes besides its name and value. Measured with 6,400 requests of 43 fields each.
 const FIELD_BYTES: usize = 384;
 
 /// The head of a request, which owns its header fields: the response reuses their map.
@@ -23,7 +23,7 @@ pub(crate) struct RequestHead {
     pub(crate) host: Result<(), HostError>,
     /// The address of the connection's peer, which may be a proxy.
     pub(crate) peer: IpAddr,
-    /// The present [`HeadField`]s, as bits: one pass over all header fields is cheaper than a lookup for each [`HeadField`].
+    /// A bit for each [`HeadField`] that is present: one pass over all fields is cheaper than a lookup for each of these.
     present: u8,
 }
 
@@ -36,8 +36,8 @@ pub(crate) enum HeadField {
     IfMatch = 3,
     IfUnmodifiedSince = 4,
     TransferEncoding = 5,
-    /// Access-Control-Request-Method, which makes an OPTIONS a preflight.
-    RequestMethod = 6,
+    /// Makes an OPTIONS a preflight.
+    AccessControlRequestMethod = 6,
 }
 
 impl RequestHead {
@@ -46,7 +46,7 @@ impl RequestHead {
         RequestHead {
             host: host::check(parts.version, &parts.uri, &parts.headers, own),
             peer,
-            present: present(&parts.headers),
+            present: present_fields(&parts.headers),
             parts,
         }
     }
@@ -101,17 +101,17 @@ impl RequestHead {
     /// Tells whether this is a CORS preflight request (Fetch §3.3.2).
     pub(crate) fn is_preflight(&self) -> bool {
         self.parts.method == Method::OPTIONS
-            && self.has(HeadField::RequestMethod)
+            && self.has(HeadField::AccessControlRequestMethod)
             && self.parts.headers.contains_key(ORIGIN)
     }
 
     /// Returns the values of `field`, in the order received.
     pub(crate) fn values(&self, field: HeadField) -> impl Iterator<Item = &[u8]> {
-        let mut all = None;
+        let mut lines = None;
         if self.has(field) {
-            all = Some(self.parts.headers.get_all(name(field)));
+            lines = Some(self.parts.headers.get_all(name_of(field)));
         }
-        all.into_iter().flatten().map(HeaderValue::as_bytes)
+        lines.into_iter().flatten().map(HeaderValue::as_bytes)
     }
 
     /// Returns the values of the fields with this `name` (in lower case), the last first.
@@ -130,7 +130,7 @@ impl RequestHead {
         })
     }
 
-    /// Returns a field that should occur once.
+    /// Returns the field `name`, which should occur once.
     pub(crate) fn single(&self, name: HeaderName) -> mcp::SingleField<'_> {
         let lines = self.parts.headers.get_all(name).iter();
         mcp::SingleField::of(lines.map(HeaderValue::as_bytes))
@@ -155,7 +155,7 @@ impl RequestHead {
         }
     }
 
-    /// Returns the approximate memory of the head in bytes.
+    /// Returns the bytes of memory that the head takes, approximately.
     pub(crate) fn memory_bytes(&self) -> usize {
         let mut bytes = self.target_bytes();
         for (name, value) in &self.parts.headers {
@@ -166,18 +166,19 @@ impl RequestHead {
 
     /// Tells whether Transfer-Encoding is supported: absent, or exactly one `chunked`.
     ///
-    /// hyper decodes only the chunks of `gzip, chunked`, and returns the compressed bytes as the body; a second line of
-    /// the field can be request smuggling.
+    /// Other codings would be missed: of `gzip, chunked` hyper decodes only the chunks, and returns the compressed bytes as
+    /// the body. A second line of the field can be request smuggling.
     pub(crate) fn is_transfer_encoding_known(&self) -> bool {
         let mut values = self.values(HeadField::TransferEncoding);
-        let is_alone = values
+        let is_chunked_or_absent = values
             .next()
             .is_none_or(|value| value.eq_ignore_ascii_case(b"chunked"));
-        is_alone && values.next().is_none()
+        is_chunked_or_absent && values.next().is_none()
     }
 }
 
-fn present(headers: &HeaderMap) -> u8 {
+/// Returns a bit for each [`HeadField`] in `headers`.
+fn present_fields(headers: &HeaderMap) -> u8 {
     let mut present = 0;
     for name in headers.keys() {
         let field = match *name {
@@ -187,7 +188,7 @@ fn present(headers: &HeaderMap) -> u8 {
             header::IF_MATCH => HeadField::IfMatch,
             header::IF_UNMODIFIED_SINCE => HeadField::IfUnmodifiedSince,
             header::TRANSFER_ENCODING => HeadField::TransferEncoding,
-            header::ACCESS_CONTROL_REQUEST_METHOD => HeadField::RequestMethod,
+            header::ACCESS_CONTROL_REQUEST_METHOD => HeadField::AccessControlRequestMethod,
             _ => continue,
         };
         present |= 1 << field as u8;
@@ -195,7 +196,7 @@ fn present(headers: &HeaderMap) -> u8 {
     present
 }
 
-fn name(field: HeadField) -> HeaderName {
+fn name_of(field: HeadField) -> HeaderName {
     match field {
         HeadField::AcceptEncoding => header::ACCEPT_ENCODING,
         HeadField::IfNoneMatch => header::IF_NONE_MATCH,
@@ -203,7 +204,7 @@ fn name(field: HeadField) -> HeaderName {
         HeadField::IfMatch => header::IF_MATCH,
         HeadField::IfUnmodifiedSince => header::IF_UNMODIFIED_SINCE,
         HeadField::TransferEncoding => header::TRANSFER_ENCODING,
-        HeadField::RequestMethod => header::ACCESS_CONTROL_REQUEST_METHOD,
+        HeadField::AccessControlRequestMethod => header::ACCESS_CONTROL_REQUEST_METHOD,
     }
 }
 
@@ -227,7 +228,7 @@ pub(super) mod tests {
         RequestHead {
             host: Ok(()),
             peer: Ipv4Addr::LOCALHOST.into(),
-            present: present(&parts.headers),
+            present: present_fields(&parts.headers),
             parts,
         }
     }

@@ -1,5 +1,5 @@
-//! Routing: parses the target of a request and finds its row in the route table, which has path, methods, handler,
-//! metric label and rate limit.
+//! Routing: parses the target of a request and finds its row in the route table, which has path, route, methods and rate
+//! limit. The path is also the label in metrics; `endpoint` calls the function of each route.
 
 use std::borrow::Cow;
 
@@ -135,12 +135,12 @@ pub(crate) enum Route<'a> {
 /// A row of the route table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RouteRow {
-    /// The path, a parameter in braces; also the label in metrics.
+    /// The path, with its parameter in braces; also the label in metrics.
     pub(crate) path: &'static str,
     pub(crate) route: Route<'static>,
     /// The Allow header.
     pub(crate) methods: &'static str,
-    /// `None` for the health checks of load balancers, which must not be refused.
+    /// The rate limit; `None` for the health checks of load balancers, which must not be refused.
     pub(crate) scope: Option<RateLimitScope>,
 }
 
@@ -157,8 +157,8 @@ pub(crate) struct Matched<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Read,
-    /// Needs the body: POST to the hub, and every method on /mcp, whose endpoint refuses methods itself.
-    Write,
+    /// Read the body first: POST to the hub, and every method on /mcp, whose endpoint refuses methods itself.
+    NeedBody,
     Options,
     /// Not a method of this route.
     Refuse,
@@ -174,13 +174,13 @@ const fn read(path: &'static str, route: Route<'static>) -> RouteRow {
     }
 }
 
-/// Returns the route of `/api/reviews/since/{date}`. Its endpoint reports every error in the date, broken escapes
-/// included, like an error in a query parameter.
-pub(crate) fn route_of_date<'a>(parent: &str, raw: &'a str) -> Option<Matched<'a>> {
-    if parent != "/api/reviews/since/" || raw.is_empty() {
+/// Returns the route of `/api/reviews/since/{date}`, or `None` for any other path. The last segment is not decoded: the
+/// endpoint reports every error in the date, broken escapes included, like an error in a query parameter.
+pub(crate) fn route_of_date<'a>(parent: &str, last_raw: &'a str) -> Option<Matched<'a>> {
+    if parent != "/api/reviews/since/" || last_raw.is_empty() {
         return None;
     }
-    Some(matched(SINCE, Route::Since(raw)))
+    Some(matched(SINCE, Route::Since(last_raw)))
 }
 
 /// Returns the route of any other path, split before its last segment, or `None` for an unknown path.
@@ -193,8 +193,8 @@ pub(crate) fn route<'a>(parent: &str, last: &'a str) -> Option<Matched<'a>> {
     }
     match ROUTES.iter().position(|row| row.is_at(parent, last)) {
         // A slash in the last segment was escaped, so it does not separate segments of a row's path.
-        Some(at) if !WITH_PARAMETER.contains(&at) && !last.contains('/') => {
-            Some(matched(at, ROUTES[at].route))
+        Some(row) if !WITH_PARAMETER.contains(&row) && !last.contains('/') => {
+            Some(matched(row, ROUTES[row].route))
         }
         _ => route_with_parameter(parent, last),
     }
@@ -214,11 +214,12 @@ fn route_with_parameter<'a>(parent: &str, last: &'a str) -> Option<Matched<'a>> 
     }
 }
 
-fn matched(at: usize, route: Route<'_>) -> Matched<'_> {
+/// Returns `route` with the row of this index in [`ROUTES`].
+fn matched(row: usize, route: Route<'_>) -> Matched<'_> {
     Matched {
         route,
-        row: &ROUTES[at],
-        route_id: at + 1,
+        row: &ROUTES[row],
+        route_id: row + 1,
     }
 }
 
@@ -230,9 +231,10 @@ impl RouteRow {
 }
 
 impl Matched<'_> {
+    /// Returns what `method` does on this route.
     pub(crate) fn action(&self, method: &Method) -> Action {
         match (self.route, method.as_str()) {
-            (Route::Mcp, _) | (Route::Hub, "POST") => Action::Write,
+            (Route::Mcp, _) | (Route::Hub, "POST") => Action::NeedBody,
             (_, "OPTIONS") => Action::Options,
             (Route::Hub, _) => Action::Refuse,
             (_, "GET" | "HEAD") => Action::Read,
@@ -262,10 +264,10 @@ pub(crate) enum TargetError {
 /// It is split before it is decoded, so an escaped slash stays part of its segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Path<'a> {
-    /// The decoded path up to and including the last slash; empty, and so unknown, if it contains an escaped slash.
+    /// The decoded path up to and including the last slash. Empty if it contains an escaped slash: so it is no known path.
     pub(crate) parent: Cow<'a, str>,
     /// The last segment as received.
-    pub(crate) raw: &'a str,
+    pub(crate) last_raw: &'a str,
     /// The decoded last segment, or why it cannot be decoded.
     pub(crate) last: Result<Cow<'a, str>, TargetError>,
 }
@@ -291,7 +293,7 @@ pub(crate) fn parse_target<'a>(
     parse_path(path).map(Some)
 }
 
-/// Returns the number of bytes of the path, the query and the authority of a target.
+/// Returns the length of a target in bytes: of its path, its query and its authority, without its scheme.
 pub(crate) fn target_length(uri: &Uri) -> usize {
     let path = uri.path_and_query().map(|path| path.as_str().len());
     let authority = uri.authority().map(|authority| authority.as_str().len());
@@ -300,15 +302,17 @@ pub(crate) fn target_length(uri: &Uri) -> usize {
 
 /// Splits and decodes a path that begins with a slash.
 fn parse_path(path: &str) -> Result<Path<'_>, TargetError> {
-    let (parent, raw) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
-    let mut decoded = decode(parent)?;
-    if matches!(decoded, Cow::Owned(_)) && count_slashes(&decoded) != count_slashes(parent) {
-        decoded = Cow::Borrowed("");
+    let last_start = path.rfind('/').map_or(0, |slash| slash + 1);
+    let (parent_raw, last_raw) = path.split_at(last_start);
+    let mut parent = decode(parent_raw)?;
+    let has_escapes = matches!(parent, Cow::Owned(_));
+    if has_escapes && count_slashes(&parent) != count_slashes(parent_raw) {
+        parent = Cow::Borrowed("");
     }
     Ok(Path {
-        parent: decoded,
-        raw,
-        last: decode(raw),
+        parent,
+        last_raw,
+        last: decode(last_raw),
     })
 }
 
@@ -316,6 +320,7 @@ fn count_slashes(text: &str) -> usize {
     text.matches('/').count()
 }
 
+/// Decodes a part of a path (RFC 3986 §2.1).
 fn decode(text: &str) -> Result<Cow<'_, str>, TargetError> {
     let mut has_escape = false;
     for byte in text.bytes() {
@@ -375,9 +380,9 @@ mod tests {
                 let action = found.action(&method);
                 let expected = match name {
                     // The endpoint of /mcp refuses methods itself.
-                    _ if row.route == Route::Mcp => Action::Write,
+                    _ if row.route == Route::Mcp => Action::NeedBody,
                     _ if !is_allowed => Action::Refuse,
-                    "POST" => Action::Write,
+                    "POST" => Action::NeedBody,
                     "OPTIONS" => Action::Options,
                     _ => Action::Read,
                 };

@@ -29,7 +29,7 @@ use crate::wire::conditional::{self, Validators};
 use crate::wire::etag::EntityTag;
 use crate::wire::negotiate::{Coding, prefers_html};
 
-pub(crate) use post::{hub, mcp};
+pub(crate) use post::{BodyAnswer, BodyRequest, hub, mcp};
 
 /// The error of requests that depend on insights which are not derived yet.
 const INSIGHTS_NOT_READY: HttpError =

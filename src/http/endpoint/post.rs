@@ -1,6 +1,5 @@
 //! The endpoints that read a body: `POST /api/websub/hub`, and `/mcp`, whose methods, origins and errors are defined by
-//! its protocol. Each also returns whether it has read the complete body; a request whose head is invalid is refused
-//! before a byte of its body is read.
+//! its protocol. A request whose head is invalid is refused before a byte of its body is read.
 
 use std::net::IpAddr;
 
@@ -9,7 +8,7 @@ use hyper::header;
 use hyper::{Method, Response};
 
 use crate::http::app_state::AppState;
-use crate::http::body::{self, Body};
+use crate::http::body::{self, Body, CollectedBody};
 use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
 use crate::http::reply::{self, RETRY_AFTER_S};
@@ -17,17 +16,52 @@ use crate::hub::{RequestRefusal, request};
 use crate::limits::{Account, Shortage};
 use crate::mcp::{self, SingleField};
 
+/// A request whose body is to be read.
+pub(crate) struct BodyRequest<'r> {
+    pub(crate) app: &'r AppState,
+    pub(crate) head: &'r RequestHead,
+    pub(crate) body: &'r mut Incoming,
+    /// The account that the bytes of head and body count for while the body is read.
+    pub(crate) account: &'r Account,
+}
+
+impl BodyRequest<'_> {
+    /// Reads the body, of at most `bytes_max` bytes.
+    async fn collect(&mut self, bytes_max: usize) -> Result<CollectedBody, HttpError> {
+        let time_max = self.app.limits.body_time;
+        let head_bytes = self.head.memory_bytes();
+        body::collect(self.body, bytes_max, time_max, self.account, head_bytes).await
+    }
+}
+
+/// The answer to a request whose body was to be read.
+pub(crate) struct BodyAnswer<R> {
+    pub(crate) reply: R,
+    /// Whether the complete body was read; if not, what follows on the connection may be the rest of it.
+    pub(crate) is_body_read: bool,
+}
+
+impl<R> BodyAnswer<R> {
+    /// Answers without the complete body.
+    fn unread(reply: R) -> BodyAnswer<R> {
+        BodyAnswer {
+            reply,
+            is_body_read: false,
+        }
+    }
+}
+
 /// Reads the form and submits it to the hub for the address `client`: 202 once the request is on disk.
 pub(crate) async fn hub(
-    app: &AppState,
-    head: &RequestHead,
-    body: &mut Incoming,
-    account: &Account,
+    mut request: BodyRequest<'_>,
     client: IpAddr,
-) -> (Response<Body>, bool) {
+) -> BodyAnswer<Response<Body>> {
+    let app = request.app;
+    let head = request.head;
     if head.is_body_encoded() {
         let what = "must be absent or identity";
-        return unread(RequestRefusal::media_type("content-encoding", what));
+        let refusal = RequestRefusal::media_type("content-encoding", what);
+        return BodyAnswer::unread(reply::render_hub(Err(refusal)));
     }
     // A missing or repeated field is not a media type.
     let media_type = match head.single(header::CONTENT_TYPE) {
@@ -35,106 +69,106 @@ pub(crate) async fn hub(
         SingleField::Absent | SingleField::Repeated => None,
     };
     if let Err(refusal) = request::check_media_type(media_type) {
-        return unread(refusal);
+        return BodyAnswer::unread(reply::render_hub(Err(refusal)));
     }
-    let bytes_max = app.limits.hub_body_bytes;
-    let collected = body::collect(
-        body,
-        bytes_max,
-        app.limits.body_time,
-        account,
-        head.memory_bytes(),
-    );
-    let form = match collected.await {
+    let form = match request.collect(app.limits.hub_body_bytes).await {
         Ok(form) => form,
-        Err(error) => return (reply::render_error_line(&error), false),
+        Err(error) => return BodyAnswer::unread(reply::render_error_line(&error)),
     };
-    let result = match (app.hub(), request::parse(media_type, &form.bytes)) {
-        (None, _) => {
-            let reason = "the hub is not running".to_owned();
-            Err(RequestRefusal::unavailable(reason, RETRY_AFTER_S))
-        }
-        (Some(hub), Ok(request)) => hub.submit(request, client).await,
-        (_, Err(refusal)) => Err(refusal),
-    };
-    (reply::render_hub(result), true)
+    let result = submit(app, media_type, &form.bytes, client).await;
+    BodyAnswer {
+        reply: reply::render_hub(result),
+        is_body_read: true,
+    }
 }
 
-/// Refuses a request whose body was not read.
-fn unread(refusal: RequestRefusal) -> (Response<Body>, bool) {
-    (reply::render_hub(Err(refusal)), false)
-}
-
-/// Reads a message and answers it. `exceeded` counts the request against its rate limit, if its origin is allowed: so a
-/// page of another origin cannot use up the quota of its visitors. It is called again for each further message of a
-/// batch, and other requests are served in between.
-pub(crate) async fn mcp(
+/// Submits a form to the hub.
+async fn submit(
     app: &AppState,
-    head: &RequestHead,
-    body: &mut Incoming,
-    account: &Account,
-    mut exceeded: impl FnMut() -> Option<HttpError>,
-) -> (mcp::McpReply, bool) {
-    let mcp_head = head.for_mcp();
+    media_type: Option<&[u8]>,
+    form: &[u8],
+    client: IpAddr,
+) -> Result<(), RequestRefusal> {
+    let Some(hub) = app.hub() else {
+        let reason = "the hub is not running".to_owned();
+        return Err(RequestRefusal::unavailable(reason, RETRY_AFTER_S));
+    };
+    let request = request::parse(media_type, form)?;
+    hub.submit(request, client).await
+}
+
+/// Reads a message and answers it. `is_permitted` counts a request against the rate limit, and returns whether the limit
+/// permits it. It is called once the origin is known to be allowed, so that a page of another origin cannot use up the quota
+/// of its visitors; and again for each further message of a batch, between which other requests are served.
+pub(crate) async fn mcp(
+    mut request: BodyRequest<'_>,
+    mut is_permitted: impl FnMut() -> bool,
+) -> BodyAnswer<mcp::McpReply> {
+    let app = request.app;
+    let mcp_head = request.head.for_mcp();
     let origin = match app.mcp.check_origin(&mcp_head) {
         Ok(origin) => origin,
-        Err(reply) => return (reply, false),
+        Err(reply) => return BodyAnswer::unread(reply),
     };
-    let is_encoded = *head.method() == Method::POST && head.is_body_encoded();
-    let refused = match exceeded() {
-        Some(_) => Some(mcp::McpReply::of_refusal(mcp::McpRefusal::TooMany)),
-        None if is_encoded => Some(mcp::McpReply::of_refusal(mcp::McpRefusal::Coding)),
-        None => app.mcp.refuse_head(&mcp_head),
-    };
-    if let Some(reply) = refused {
-        return (mcp::McpReply { origin, ..reply }, false);
+    if let Some(reply) = refuse_mcp(&request, &mcp_head, is_permitted()) {
+        return BodyAnswer::unread(mcp::McpReply { origin, ..reply });
     }
-    let bytes_max = app.limits.mcp_body_bytes;
-    let collected = body::collect(
-        body,
-        bytes_max,
-        app.limits.body_time,
-        account,
-        head.memory_bytes(),
-    )
-    .await;
-    let reply = match &collected {
-        Ok(message) => {
-            let served = app.served.load_full();
-            match app
-                .mcp
-                .begin(&served.catalog, &mcp_head, origin, &message.bytes)
-            {
-                mcp::Begun::Answered(reply) => reply,
-                mcp::Begun::Batch(batch) => {
-                    let answered = answer_batch(
-                        batch,
-                        |batch, is_permitted| {
-                            batch.answer_next(
-                                &app.mcp,
-                                &served.catalog,
-                                Some(&mcp_head),
-                                is_permitted,
-                            );
-                        },
-                        account,
-                        exceeded,
-                    );
-                    match answered.await {
-                        Ok(batch) => batch.finish(),
-                        Err(_) => mcp::McpReply::of_refusal(mcp::McpRefusal::Busy),
-                    }
-                }
+    let message = match request.collect(app.limits.mcp_body_bytes).await {
+        Ok(message) => message,
+        Err(error) => {
+            let reply = mcp::McpReply::of_refusal(mcp_refusal(&error));
+            return BodyAnswer::unread(mcp::McpReply { origin, ..reply });
+        }
+    };
+    let served = app.served.load_full();
+    let catalog = &served.catalog;
+    let reply = match app.mcp.begin(catalog, &mcp_head, origin, &message.bytes) {
+        mcp::Begun::Answered(reply) => reply,
+        mcp::Begun::Batch(batch) => {
+            let answered = answer_batch(
+                batch,
+                |batch, is_next_permitted| {
+                    batch.answer_next(&app.mcp, catalog, Some(&mcp_head), is_next_permitted);
+                },
+                request.account,
+                is_permitted,
+            );
+            match answered.await {
+                Ok(batch) => batch.finish(),
+                Err(_) => mcp::McpReply::of_refusal(mcp::McpRefusal::Busy),
             }
         }
-        Err(error) => mcp::McpReply::of_refusal(match error {
-            HttpError::BodyBytes(bytes_max) => mcp::McpRefusal::TooLarge(*bytes_max),
-            HttpError::BodyTime(_) => mcp::McpRefusal::TooSlow,
-            HttpError::Busy(_) => mcp::McpRefusal::Busy,
-            _ => mcp::McpRefusal::BrokenBody,
-        }),
     };
-    (mcp::McpReply { origin, ..reply }, collected.is_ok())
+    BodyAnswer {
+        reply: mcp::McpReply { origin, ..reply },
+        is_body_read: true,
+    }
+}
+
+/// Returns the reply to a request that is refused before its body is read; `None` if the body has to be read.
+fn refuse_mcp(
+    request: &BodyRequest<'_>,
+    mcp_head: &mcp::Head<'_>,
+    is_permitted: bool,
+) -> Option<mcp::McpReply> {
+    if !is_permitted {
+        return Some(mcp::McpReply::of_refusal(mcp::McpRefusal::TooMany));
+    }
+    let head = request.head;
+    if *head.method() == Method::POST && head.is_body_encoded() {
+        return Some(mcp::McpReply::of_refusal(mcp::McpRefusal::Coding));
+    }
+    request.app.mcp.refuse_head(mcp_head)
+}
+
+/// Returns what the protocol answers if a body cannot be read because of `error`.
+fn mcp_refusal(error: &HttpError) -> mcp::McpRefusal {
+    match error {
+        HttpError::BodyBytes(bytes_max) => mcp::McpRefusal::TooLarge(*bytes_max),
+        HttpError::BodyTime(_) => mcp::McpRefusal::TooSlow,
+        HttpError::Busy(_) => mcp::McpRefusal::Busy,
+        _ => mcp::McpRefusal::BrokenBody,
+    }
 }
 
 /// Answers the messages of a batch one by one with `answer_next`, and lets other requests be served in between. So many
@@ -146,17 +180,18 @@ async fn answer_batch(
     mut batch: mcp::Batch,
     answer_next: impl Fn(&mut mcp::Batch, bool),
     account: &Account,
-    mut exceeded: impl FnMut() -> Option<HttpError>,
+    mut is_permitted: impl FnMut() -> bool,
 ) -> Result<mcp::Batch, Shortage> {
-    let mut counted = batch.held_bytes();
-    let mut share = account.take(counted)?;
+    let mut counted_bytes = batch.held_bytes();
+    let mut share = account.take(counted_bytes)?;
+    // The first message was counted with its request.
     answer_next(&mut batch, true);
     while !batch.is_empty() {
-        let held = batch.held_bytes();
-        share.grow(held.saturating_sub(counted))?;
-        counted = counted.max(held);
+        let held_bytes = batch.held_bytes();
+        share.grow(held_bytes.saturating_sub(counted_bytes))?;
+        counted_bytes = counted_bytes.max(held_bytes);
         tokio::task::yield_now().await;
-        answer_next(&mut batch, exceeded().is_none());
+        answer_next(&mut batch, is_permitted());
     }
     Ok(batch)
 }
