@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::made;
+use super::{evaluate, json_representation};
 use crate::http::body::Body;
 use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
@@ -24,7 +24,7 @@ pub(super) fn changes<'s>(served: &'s ServedState, head: &RequestHead) -> Reply<
     let page = snapshot.changes(query.after.as_ref(), query.limit);
     let body = render(snapshot, &page, &query);
     let tag = EntityTag::of(&[&body]);
-    head.evaluate(served, made(served, &tag), |representation| {
+    evaluate(head, json_representation(served, &tag), |representation| {
         Reply::Serve(representation, Body::made(body))
     })
 }

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use hyper::header::HeaderValue;
 
-use super::{is_escape, made, parse_search};
+use super::{evaluate, is_escape, json_representation, parse_search, serve_stored};
 use crate::dataset::publish::{FEED_REVIEWS_MAX, FeedHead, atom_feed, json_feed};
 use crate::http::body::Body;
 use crate::http::documents::FeedFormat;
@@ -36,7 +36,7 @@ pub(super) fn feed<'s>(
     head: &RequestHead,
 ) -> Reply<'s> {
     if head.query().is_empty() {
-        return head.serve_stored(served, index);
+        return serve_stored(served, index, head);
     }
     SCRATCH.with_borrow_mut(|(buffers, scratch)| {
         let query = match parse_search(served, head.query(), buffers) {
@@ -44,7 +44,7 @@ pub(super) fn feed<'s>(
             Err(error) => return Reply::Refuse(error),
         };
         if query.filter == Filter::default() {
-            return head.serve_stored(served, index);
+            return serve_stored(served, index, head);
         }
         let raw = head.query().as_bytes();
         let (tag, last_modified) = served.search_validators(raw, query.filter.needs_insights());
@@ -54,9 +54,9 @@ pub(super) fn feed<'s>(
                 FeedFormat::Json => &JSON,
             },
             last_modified,
-            ..made(served, &tag)
+            ..json_representation(served, &tag)
         };
-        head.evaluate(served, representation, |representation| {
+        evaluate(head, representation, |representation| {
             let snapshot = served.snapshot();
             let newest = Query::new(query.filter, Sort::Newest, FEED_REVIEWS_MAX as u8);
             let page = rank::search(&snapshot.index, &newest, scratch);

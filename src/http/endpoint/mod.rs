@@ -31,7 +31,7 @@ use crate::wire::negotiate::{Coding, prefers_html};
 
 pub(crate) use post::{BodyAnswer, BodyRequest, hub, mcp};
 
-/// The error of requests that depend on insights which are not derived yet.
+/// The error of a request for insights that are not derived yet.
 const INSIGHTS_NOT_READY: HttpError =
     HttpError::Unavailable("the insights are being derived from the reviews");
 
@@ -60,18 +60,18 @@ pub(crate) fn read<'s>(
     }
 }
 
-/// Answers with the stored document of this index, or with what its row says about the query.
+/// Answers with the document of this index in [`DOCUMENTS`], or with what its row has the query select.
 fn document<'s>(served: &'s ServedState, index: usize, head: &RequestHead) -> Reply<'s> {
     match DOCUMENTS[index].by_query {
-        ByQuery::Nothing | ByQuery::Version => head.serve_stored(served, index),
+        ByQuery::Nothing | ByQuery::Version => serve_stored(served, index, head),
         ByQuery::Feed(format) => feed::feed(served, index, format, head),
-        ByQuery::Theme => head.serve_stored(served, page::badge(index, head.query())),
+        ByQuery::Theme => serve_stored(served, page::badge(index, head.query()), head),
         ByQuery::Page(page) => page::rendered(served, index, page, head),
     }
 }
 
-/// `/api/reviews/{id}`: the review's slice of the stored array; its entity-tag changes only when the review does. A
-/// browser is sent to the page of the review.
+/// `/api/reviews/{id}`: one review, as it is in the stored array. Its entity-tag changes only when the review changes. A
+/// browser is redirected to the page of the review.
 fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead) -> Reply<'s> {
     let snapshot = served.snapshot();
     let Some(row) = snapshot.index.row_of_id(id) else {
@@ -83,60 +83,56 @@ fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead) -> Reply<'s
     let tag = snapshot.review_tag(row);
     let representation = Representation {
         vary: Vary::Accept,
-        ..made(served, &tag)
+        ..json_representation(served, &tag)
     };
-    head.evaluate(served, representation, |representation| {
+    evaluate(head, representation, |representation| {
         Reply::Serve(representation, Body::full(snapshot.review_shared(row)))
     })
 }
 
-impl RequestHead {
-    /// Answers with stored bytes, in the selected coding; costs reference counts, no allocation.
-    fn serve_stored<'s>(&self, served: &'s ServedState, index: usize) -> Reply<'s> {
-        let Some(variant) = served.document(index, self) else {
-            return Reply::Refuse(INSIGHTS_NOT_READY);
-        };
-        let body = variant.body;
-        self.evaluate(served, variant.representation, |representation| {
-            Reply::Serve(representation, Body::full(body.clone()))
-        })
-    }
+/// Answers with stored bytes, in the coding that the client prefers; costs reference counts, no allocation.
+fn serve_stored<'s>(served: &'s ServedState, index: usize, head: &RequestHead) -> Reply<'s> {
+    let Some(variant) = served.document(index, head) else {
+        return Reply::Refuse(INSIGHTS_NOT_READY);
+    };
+    let body = variant.body;
+    evaluate(head, variant.representation, |representation| {
+        Reply::Serve(representation, Body::full(body.clone()))
+    })
+}
 
-    /// Evaluates the request's conditions on the entity-tag and the dataset's date; calls `serve` only if the content itself
-    /// must be sent.
-    fn evaluate<'s>(
-        &self,
-        served: &'s ServedState,
-        representation: Representation<'s>,
-        serve: impl FnOnce(Representation<'s>) -> Reply<'s>,
-    ) -> Reply<'s> {
-        if !self.is_conditional() {
-            return serve(representation);
-        }
-        let dated = representation.last_modified;
-        let validators = Validators {
-            etag: representation.etag.as_bytes(),
-            last_modified: dated.map(|_| served.snapshot().updated_at),
-        };
-        let matches = HeadField::IfMatch;
-        let unmodified = HeadField::IfUnmodifiedSince;
-        if !conditional::holds(validators, self.values(matches), self.values(unmodified)) {
-            return Reply::Refuse(HttpError::Precondition);
-        }
-        let none_match = self.values(HeadField::IfNoneMatch);
-        let modified = self.values(HeadField::IfModifiedSince);
-        if conditional::is_not_modified(validators, none_match, modified) {
-            Reply::NotModified(representation)
-        } else {
-            serve(representation)
-        }
+/// Evaluates the conditions of a request on the entity-tag and the date of `representation`. Calls `serve` only if the
+/// content itself must be sent.
+fn evaluate<'s>(
+    head: &RequestHead,
+    representation: Representation<'s>,
+    serve: impl FnOnce(Representation<'s>) -> Reply<'s>,
+) -> Reply<'s> {
+    if !head.is_conditional() {
+        return serve(representation);
+    }
+    let validators = Validators {
+        etag: representation.etag.as_bytes(),
+        last_modified: representation.last_modified.map(|date| date.time),
+    };
+    let if_match = head.values(HeadField::IfMatch);
+    let if_unmodified_since = head.values(HeadField::IfUnmodifiedSince);
+    if !conditional::holds(validators, if_match, if_unmodified_since) {
+        return Reply::Refuse(HttpError::Precondition);
+    }
+    let if_none_match = head.values(HeadField::IfNoneMatch);
+    let if_modified_since = head.values(HeadField::IfModifiedSince);
+    if conditional::is_not_modified(validators, if_none_match, if_modified_since) {
+        Reply::NotModified(representation)
+    } else {
+        serve(representation)
     }
 }
 
 /// Parses the query of a search or of a feed of some reviews.
 ///
 /// # Errors
-/// The issues of the query, or that it filters by insights that are not ready.
+/// The issues of the query, or [`INSIGHTS_NOT_READY`] if it filters by insights that are not derived yet.
 fn parse_search<'b>(
     served: &ServedState,
     query: &str,
@@ -150,8 +146,9 @@ fn parse_search<'b>(
     Ok(query)
 }
 
-/// Returns the header fields of a JSON response that is rendered per request.
-fn made<'s>(served: &'s ServedState, tag: &EntityTag) -> Representation<'s> {
+/// Returns the header fields of a JSON response that is rendered for the request, and has the date of the dataset. Other
+/// responses replace some of them.
+fn json_representation<'s>(served: &'s ServedState, tag: &EntityTag) -> Representation<'s> {
     // From the arena, so without an allocation.
     let etag = HeaderValue::from_maybe_shared(arena::copy(tag.as_bytes()));
     Representation {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use bytes::Bytes;
 use hyper::header::HeaderValue;
 
-use super::{INSIGHTS_NOT_READY, made};
+use super::{INSIGHTS_NOT_READY, evaluate, json_representation, serve_stored};
 use crate::http::body::Body;
 use crate::http::documents::{self, DOCUMENTS};
 use crate::http::error::HttpError;
@@ -47,9 +47,9 @@ pub(super) fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead) 
         media_type: &MEDIA_TYPE,
         policy: Some(BrowserPolicy::Page),
         vary: vary(language),
-        ..made(served, &tag)
+        ..json_representation(served, &tag)
     };
-    head.evaluate(served, representation, |representation| {
+    evaluate(head, representation, |representation| {
         SCRATCH.with_borrow_mut(|(buffers, scratch)| {
             let html = pages.review(row, language, buffers, scratch);
             Reply::Serve(representation, Body::made(html.into_bytes()))
@@ -76,9 +76,9 @@ pub(super) fn sitemap_part<'s>(
         .tag(Rendered::SitemapPart, Language::DEFAULT, &name);
     let representation = Representation {
         media_type: &XML,
-        ..made(served, &tag)
+        ..json_representation(served, &tag)
     };
-    head.evaluate(served, representation, |representation| {
+    evaluate(head, representation, |representation| {
         let body = Body::made(served.pages.sitemap_part(part).into_bytes());
         Reply::Serve(representation, body)
     })
@@ -96,9 +96,9 @@ pub(super) fn logo<'s>(served: &'s ServedState, head: &RequestHead) -> Reply<'s>
         media_type: if logo.is_picture { &PNG } else { &SVG },
         policy: Some(BrowserPolicy::Drawing),
         is_immutable: served.pages.is_logo_version(head.query()),
-        ..made(served, &tag)
+        ..json_representation(served, &tag)
     };
-    head.evaluate(served, representation, |representation| {
+    evaluate(head, representation, |representation| {
         Reply::Serve(representation, Body::full(logo.bytes.clone()))
     })
 }
@@ -120,9 +120,9 @@ pub(super) fn widget_data<'s>(served: &'s ServedState, head: &RequestHead) -> Re
         let representation = Representation {
             last_modified: served.last_modified_if_made_of(query.needs_insights()),
             vary: vary(language),
-            ..made(served, &tag)
+            ..json_representation(served, &tag)
         };
-        head.evaluate(served, representation, |representation| {
+        evaluate(head, representation, |representation| {
             let data = pages.widget_data(&query, language, scratch);
             Reply::Serve(representation, Body::made(data.into_bytes()))
         })
@@ -153,12 +153,12 @@ pub(super) fn rendered<'s>(
     let language = pages.language(raw, head.lines_from_last("accept-language"));
     let is_default = !language.is_explicit && language.chosen == pages.default_language();
     if raw.is_empty() && is_default {
-        return head.serve_stored(served, index);
+        return serve_stored(served, index, head);
     }
     SCRATCH.with_borrow_mut(|(buffers, scratch)| {
         let query = match pages.parse(page, raw, language, buffers) {
             Ok(query) if page == QueryPage::Home && query.is_empty() && is_default => {
-                return head.serve_stored(served, index);
+                return serve_stored(served, index, head);
             }
             Ok(query) => query,
             Err(error_page) => {
@@ -185,9 +185,9 @@ pub(super) fn rendered<'s>(
             policy: Some(policy),
             last_modified: served.last_modified_if_made_of(shows_insights),
             vary: vary(language),
-            ..made(served, &tag)
+            ..json_representation(served, &tag)
         };
-        head.evaluate(served, representation, |representation| {
+        evaluate(head, representation, |representation| {
             let html = match page {
                 QueryPage::Widget => pages.widget(raw, &query, language, scratch),
                 _ if query.is_empty() => pages.home(language),

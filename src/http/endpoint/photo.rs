@@ -11,7 +11,7 @@ use std::path::Path;
 use hyper::header::HeaderValue;
 use tracing::warn;
 
-use super::made;
+use super::{evaluate, json_representation};
 use crate::http::app_state::AppState;
 use crate::http::body::Body;
 use crate::http::error::HttpError;
@@ -45,9 +45,9 @@ pub(super) fn photo<'s>(
         media_type: &JPEG,
         last_modified: None,
         is_immutable: true,
-        ..made(served, &tag)
+        ..json_representation(served, &tag)
     };
-    head.evaluate(served, representation, |representation| {
+    evaluate(head, representation, |representation| {
         match read(directory, digest) {
             Ok(Some(bytes)) => Reply::Serve(representation, Body::made(bytes)),
             Ok(None) => Reply::Refuse(HttpError::UnknownPath),

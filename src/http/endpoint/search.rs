@@ -6,7 +6,7 @@ use bytes::BufMut;
 use hyper::header::HeaderValue;
 use serde_json::{Map, Value};
 
-use super::{is_escape, made, parse_search};
+use super::{evaluate, is_escape, json_representation, parse_search};
 use crate::http::arena;
 use crate::http::body::Body;
 use crate::http::head::RequestHead;
@@ -56,9 +56,9 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead) -> Reply<'
         let (tag, last_modified) = served.search_validators(raw, query.filter.needs_insights());
         let representation = Representation {
             last_modified,
-            ..made(served, &tag)
+            ..json_representation(served, &tag)
         };
-        head.evaluate(served, representation, |mut representation| {
+        evaluate(head, representation, |mut representation| {
             let snapshot = served.snapshot();
             let page = rank::search(&snapshot.index, &query, run);
             frame.render(&page, query.ignored);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use bytes::{BufMut, Bytes};
 use sha2::{Digest, Sha256};
 
-use super::made;
+use super::{evaluate, json_representation};
 use crate::http::arena;
 use crate::http::body::Body;
 use crate::http::error::HttpError;
@@ -31,7 +31,7 @@ pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead)
     } else {
         tag_with(since.tag, &ignored)
     };
-    head.evaluate(served, made(served, &tag), |representation| {
+    evaluate(head, json_representation(served, &tag), |representation| {
         let matched = since.matched;
         let tail = tail(&since.removed, &ignored);
         // Constant text and two numbers of at most ten digits.
