@@ -13,12 +13,12 @@ use super::reply::{PreparedFields, Representation, Vary};
 use super::settings::SettingsError;
 use crate::hub::Topic;
 use crate::mcp;
-use crate::pages::Pages;
+use crate::pages::{PageContext, Pages};
 use crate::snapshot::{Resource, Snapshot};
 use crate::wire::etag::{EntityTag, QueryTags};
 use crate::wire::negotiate::{Coding, choose_coding};
 
-/// The codings in the order of their numbers.
+/// All codings, in the order of their numbers.
 const CODINGS: [Coding; 3] = [Coding::Identity, Coding::Gzip, Coding::Brotli];
 
 /// The state that is served: immutable, and shared by the requests that began while it was current.
@@ -76,16 +76,16 @@ impl ServedState {
         let documents = stored_documents(&pages, &last_modified)?;
         // Another version of reviewd may answer the same query of the same dataset with other bytes.
         let version = env!("CARGO_PKG_VERSION").as_bytes();
-        // While the insights are being derived, searches use the previous ones, which change the result too.
-        let carried = snapshot
-            .insights()
-            .filter(|_| !snapshot.has_own_insights())
-            .map_or(&[][..], |document| &document.digest);
+        // While the insights are being derived, searches use those of the previous dataset, which change the result too.
+        let previous_insights: &[u8] = match snapshot.insights() {
+            Some(document) if !snapshot.has_own_insights() => &document.digest,
+            _ => &[],
+        };
         Ok(ServedState {
             documents,
             last_modified,
             search_tags: QueryTags::new(&[&snapshot.digest, version]),
-            insights_tags: QueryTags::new(&[&snapshot.digest, version, carried]),
+            insights_tags: QueryTags::new(&[&snapshot.digest, version, previous_insights]),
             snapshot,
             catalog,
             pages,
@@ -98,10 +98,10 @@ impl ServedState {
         &self.snapshot
     }
 
-    /// Returns the date of the dataset, or `None` for content that shows insights while those of this dataset are not
-    /// derived: deriving them changes the content, but not the date.
-    pub(crate) fn last_modified_if_made_of(&self, insights: bool) -> Option<&HttpDate> {
-        if insights && !self.snapshot.has_own_insights() {
+    /// Returns the date of content, which is that of the dataset. `None` for content that shows insights, until those of this
+    /// dataset are derived: then the content changes, but not the date.
+    pub(crate) fn date_of_content(&self, shows_insights: bool) -> Option<&HttpDate> {
+        if shows_insights && !self.snapshot.has_own_insights() {
             return None;
         }
         Some(&self.last_modified)
@@ -134,8 +134,8 @@ impl ServedState {
         topics
     }
 
-    /// Creates the compressed variants of all stored documents, small ones first. Takes seconds for a large dataset, so
-    /// it runs on a background thread. `cancelled` is called between two variants.
+    /// Creates the compressed variants of all stored documents, small documents first. Takes seconds for a large dataset, so
+    /// it runs on a background thread. Ends early if `cancelled`, which is called between two variants, returns true.
     pub fn compress(&self, cancelled: impl Fn() -> bool) {
         let stored = self.documents.iter().flatten();
         let mut resources: Vec<&Resource> = stored.map(|document| &*document.resource).collect();
@@ -157,50 +157,45 @@ impl ServedState {
         } else {
             &self.search_tags
         };
-        let last_modified = self.last_modified_if_made_of(needs_insights);
-        (tags.tag(0, query), last_modified)
+        (tags.tag(0, query), self.date_of_content(needs_insights))
     }
 }
 
+/// Prepares the documents, in the order of [`DOCUMENTS`]; `None` for those that are not ready.
 fn stored_documents(
     pages: &Pages,
     last_modified: &HttpDate,
 ) -> Result<Vec<Option<StoredDocument>>, SettingsError> {
     let context = pages.context();
-    let has_own_insights = context.snapshot().has_own_insights();
     let mut documents = Vec::with_capacity(DOCUMENTS.len());
     for row in &DOCUMENTS {
-        let Some(resource) = row.resource(&context) else {
-            documents.push(None);
-            continue;
-        };
-        let is_negotiated = matches!(row.by_query, ByQuery::Page(_)) && pages.is_negotiated();
-        let is_dated = has_own_insights || !row.shows_insights;
-        documents.push(Some(StoredDocument::new(
-            row,
-            resource,
-            context.base_url(),
-            if is_dated { Some(last_modified) } else { None },
-            if is_negotiated {
-                Vary::Language
-            } else {
-                Vary::Coding
-            },
-        )?));
+        documents.push(StoredDocument::prepare(row, pages, &context, last_modified)?);
     }
     Ok(documents)
 }
 
 impl StoredDocument {
-    fn new(
+    /// Prepares the document of `row`; `None` if it is not ready. `dataset_date` is the date of the dataset.
+    fn prepare(
         row: &DocumentRow,
-        resource: Arc<Resource>,
-        base_url: &str,
-        last_modified: Option<&HttpDate>,
-        vary: Vary,
-    ) -> Result<StoredDocument, SettingsError> {
+        pages: &Pages,
+        context: &PageContext<'_>,
+        dataset_date: &HttpDate,
+    ) -> Result<Option<StoredDocument>, SettingsError> {
+        let Some(resource) = row.resource(context) else {
+            return Ok(None);
+        };
         let media_type = HeaderValue::from_static(resource.media_type);
-        let link = match row.link(base_url) {
+        // As in `ServedState::date_of_content`.
+        let is_dated = !row.shows_insights || context.snapshot().has_own_insights();
+        let last_modified = if is_dated { Some(dataset_date) } else { None };
+        let has_languages = matches!(row.by_query, ByQuery::Page(_)) && pages.is_negotiated();
+        let vary = if has_languages {
+            Vary::Language
+        } else {
+            Vary::Coding
+        };
+        let link = match row.link(context.base_url()) {
             Some(link) => Some(shared(link.as_bytes())?),
             None => None,
         };
@@ -224,13 +219,13 @@ impl StoredDocument {
             ByQuery::Version => Some(format!("v={}", resource.version())),
             ByQuery::Nothing | ByQuery::Theme | ByQuery::Feed(_) | ByQuery::Page(_) => None,
         };
-        Ok(StoredDocument {
+        Ok(Some(StoredDocument {
             media_type,
             variants,
             last_modified: last_modified.cloned(),
             version,
             resource,
-        })
+        }))
     }
 
     /// Returns the document in the coding that the client prefers of those that are ready.
@@ -254,7 +249,7 @@ impl StoredDocument {
                 last_modified: self.last_modified.as_ref(),
                 is_immutable: self.version.as_deref() == Some(head.query()),
                 prepared: Some(&variant.fields),
-                // The prepared fields have the rest.
+                // Not read, as the prepared fields have these.
                 media_type: &self.media_type,
                 coding,
                 link: None,

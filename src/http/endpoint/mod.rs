@@ -66,7 +66,7 @@ fn document<'s>(served: &'s ServedState, index: usize, head: &RequestHead) -> Re
         ByQuery::Nothing | ByQuery::Version => serve_stored(served, index, head),
         ByQuery::Feed(format) => feed::feed(served, index, format, head),
         ByQuery::Theme => serve_stored(served, page::badge(index, head.query()), head),
-        ByQuery::Page(page) => page::rendered(served, index, page, head),
+        ByQuery::Page(page) => page::query_page(served, index, page, head),
     }
 }
 

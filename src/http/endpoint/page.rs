@@ -12,19 +12,27 @@ use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
 use crate::http::reply::{Reply, Representation, Vary};
 use crate::http::served_state::ServedState;
-use crate::pages::{BrowserPolicy, HTML, Language, PageLanguage, QueryPage, Rendered, theme};
+use crate::pages::{
+    BrowserPolicy, HTML, Language, PageLanguage, Pages, QueryPage, Rendered, theme,
+};
 use crate::search::query::Buffers;
 use crate::search::run::Scratch;
 
 static MEDIA_TYPE: HeaderValue = HeaderValue::from_static(HTML);
 
-thread_local! {
-    /// Buffers that a thread reuses for its searches.
-    static SCRATCH: RefCell<(Buffers, Scratch)> = RefCell::default();
+/// Buffers that the pages of a thread reuse.
+#[derive(Default)]
+struct PageMemory {
+    buffers: Buffers,
+    scratch: Scratch,
 }
 
-/// Returns the index of the badge in the theme of the query; all else in the query is ignored, as on every document.
-/// `index` is that of the badge without a query.
+thread_local! {
+    static MEMORY: RefCell<PageMemory> = RefCell::default();
+}
+
+/// Returns the index of the badge in the theme that `query` selects, or `index`, that of the badge without a query. Other
+/// parameters are ignored, as for every document.
 pub(super) fn badge(index: usize, query: &str) -> usize {
     let variant = match theme(query.as_bytes()) {
         Some("light") => documents::index_of("/badge.svg?theme=light"),
@@ -34,7 +42,7 @@ pub(super) fn badge(index: usize, query: &str) -> usize {
     variant.unwrap_or(index)
 }
 
-/// `/reviews/{id}`: rendered in the visitor's language, unless the client's copy is current.
+/// `/reviews/{id}`: the page of a review in the visitor's language; rendered only if the client's copy is not current.
 pub(super) fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead) -> Reply<'s> {
     let Some(row) = served.snapshot().index.row_of_id(id) else {
         return Reply::Refuse(HttpError::UnknownReview);
@@ -50,7 +58,8 @@ pub(super) fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead) 
         ..json_representation(served, &tag)
     };
     evaluate(head, representation, |representation| {
-        SCRATCH.with_borrow_mut(|(buffers, scratch)| {
+        MEMORY.with_borrow_mut(|memory| {
+            let PageMemory { buffers, scratch } = memory;
             let html = pages.review(row, language, buffers, scratch);
             Reply::Serve(representation, Body::made(html.into_bytes()))
         })
@@ -65,7 +74,7 @@ pub(super) fn sitemap_part<'s>(
 ) -> Reply<'s> {
     static XML: HeaderValue = HeaderValue::from_static("application/xml");
     let parts = served.pages.sitemap_parts();
-    // A number has one spelling.
+    // Compared as texts: `01` is no part.
     let found = (1..=parts).find(|part| part.to_string() == number);
     let Some(part) = found else {
         return Reply::Refuse(HttpError::UnknownPath);
@@ -108,7 +117,8 @@ pub(super) fn widget_data<'s>(served: &'s ServedState, head: &RequestHead) -> Re
     let pages = &served.pages;
     let raw = head.query().as_bytes();
     let language = pages.language(raw, head.lines_from_last("accept-language"));
-    SCRATCH.with_borrow_mut(|(buffers, scratch)| {
+    MEMORY.with_borrow_mut(|memory| {
+        let PageMemory { buffers, scratch } = memory;
         let query = match pages.parse_query(raw, language, buffers) {
             Ok(query) => query,
             Err(issues) => return Reply::Refuse(HttpError::Issues(issues.render().into())),
@@ -118,7 +128,7 @@ pub(super) fn widget_data<'s>(served: &'s ServedState, head: &RequestHead) -> Re
         }
         let tag = pages.tag(Rendered::WidgetData, language.chosen, raw);
         let representation = Representation {
-            last_modified: served.last_modified_if_made_of(query.needs_insights()),
+            last_modified: served.date_of_content(query.needs_insights()),
             vary: vary(language),
             ..json_representation(served, &tag)
         };
@@ -129,18 +139,9 @@ pub(super) fn widget_data<'s>(served: &'s ServedState, head: &RequestHead) -> Re
     })
 }
 
-/// The fields of a request that a page in this language depends on.
-fn vary(language: PageLanguage) -> Vary {
-    if language.is_negotiated {
-        Vary::Language
-    } else {
-        Vary::Coding
-    }
-}
-
 /// Answers with the front page, a search page or a widget; searches only if the client's copy is not current. `index` is
 /// that of the document without parameters.
-pub(super) fn rendered<'s>(
+pub(super) fn query_page<'s>(
     served: &'s ServedState,
     index: usize,
     page: QueryPage,
@@ -155,45 +156,66 @@ pub(super) fn rendered<'s>(
     if raw.is_empty() && is_default {
         return serve_stored(served, index, head);
     }
-    SCRATCH.with_borrow_mut(|(buffers, scratch)| {
+    MEMORY.with_borrow_mut(|memory| {
+        let PageMemory { buffers, scratch } = memory;
         let query = match pages.parse(page, raw, language, buffers) {
-            Ok(query) if page == QueryPage::Home && query.is_empty() && is_default => {
-                return serve_stored(served, index, head);
-            }
             Ok(query) => query,
             Err(error_page) => {
                 let error = HttpError::Issues(Bytes::new());
                 return Reply::RefuseByPage(error, error_page.0.into(), policy);
             }
         };
+        // All parameters may be unknown or empty.
+        if page == QueryPage::Home && query.is_empty() && is_default {
+            return serve_stored(served, index, head);
+        }
         if query.needs_insights() && served.snapshot().insights().is_none() {
-            let message = format!("{INSIGHTS_NOT_READY}; try again in a minute");
-            let html = match page {
-                QueryPage::Widget => pages.widget_error(raw, language, vec![message]),
-                _ => pages.error(language, 503, "Not available yet", &message),
-            };
+            let html = not_ready_page(pages, page, raw, language);
             return Reply::RefuseByPage(INSIGHTS_NOT_READY, html.into(), policy);
         }
         let kind = match page {
             QueryPage::Widget => Rendered::Widget,
-            _ => Rendered::List,
+            QueryPage::Home => Rendered::List,
         };
         let tag = pages.tag(kind, language.chosen, raw);
         let shows_insights = row.shows_insights || query.needs_insights();
         let representation = Representation {
             media_type: &MEDIA_TYPE,
             policy: Some(policy),
-            last_modified: served.last_modified_if_made_of(shows_insights),
+            last_modified: served.date_of_content(shows_insights),
             vary: vary(language),
             ..json_representation(served, &tag)
         };
         evaluate(head, representation, |representation| {
             let html = match page {
                 QueryPage::Widget => pages.widget(raw, &query, language, scratch),
-                _ if query.is_empty() => pages.home(language),
-                _ => pages.search(&query, language, scratch),
+                QueryPage::Home if query.is_empty() => pages.home(language),
+                QueryPage::Home => pages.search(&query, language, scratch),
             };
             Reply::Serve(representation, Body::made(html.into_bytes()))
         })
     })
+}
+
+/// Renders the page that says that insights are not derived yet.
+fn not_ready_page(
+    pages: &Pages,
+    page: QueryPage,
+    raw_query: &[u8],
+    language: PageLanguage,
+) -> String {
+    let message = format!("{INSIGHTS_NOT_READY}; try again in a minute");
+    match page {
+        QueryPage::Widget => pages.widget_error(raw_query, language, vec![message]),
+        QueryPage::Home => pages.error(language, 503, "Not available yet", &message),
+    }
+}
+
+/// Returns the fields of a request that select the language of a page.
+fn vary(language: PageLanguage) -> Vary {
+    if language.is_negotiated {
+        Vary::Language
+    } else {
+        Vary::Coding
+    }
 }
