@@ -13,8 +13,14 @@ use crate::snapshot::{ChangesPage, Snapshot};
 use crate::wire::etag::EntityTag;
 use crate::wire::json::{Object, push_strings, push_u64};
 
-/// Answers with the changes after the client's position. The entity-tag is that of the body, so a poll is answered 304
-/// until something has changed, whatever else of the dataset does.
+/// Bytes of a removal, with its comma; ids are usually shorter than 60 bytes.
+const REMOVAL_BYTES: usize = 120;
+
+/// Bytes of all that is neither a review nor a removal.
+const OTHER_BYTES: usize = 4_096;
+
+/// Answers with the changes after the client's position. The entity-tag is that of the body, so a poll gets 304 until there
+/// are further changes, also if another part of the dataset changes.
 pub(super) fn changes<'s>(served: &'s ServedState, head: &RequestHead) -> Reply<'s> {
     let snapshot = served.snapshot();
     let query = match parse_changes(head.query().as_bytes(), snapshot.log()) {
@@ -29,14 +35,13 @@ pub(super) fn changes<'s>(served: &'s ServedState, head: &RequestHead) -> Reply<
     })
 }
 
+/// Renders the changes, and the parameters of `query` that were ignored.
 fn render(snapshot: &Snapshot, page: &ChangesPage, query: &ChangesQuery) -> Vec<u8> {
-    // A comma after each review; a removal takes at most 120 bytes.
-    let reviews: usize = page
-        .rows
-        .iter()
-        .map(|row| snapshot.review(*row).len() + 1)
-        .sum();
-    let mut body = Vec::with_capacity(reviews + page.removed.len() * 120 + 4_096);
+    // Each with its comma.
+    let lengths = page.rows.iter().map(|row| snapshot.review(*row).len() + 1);
+    let reviews_bytes: usize = lengths.sum();
+    let removed_bytes = page.removed.len() * REMOVAL_BYTES;
+    let mut body = Vec::with_capacity(reviews_bytes + removed_bytes + OTHER_BYTES);
     let returned = page.rows.len() + page.removed.len();
     let mut object = Object::begin(&mut body);
     push_u64(object.key("returned"), returned as u64);
@@ -45,8 +50,8 @@ fn render(snapshot: &Snapshot, page: &ChangesPage, query: &ChangesQuery) -> Vec<
     object.raw("has_more", has_more);
     let changed = object.key("changed");
     changed.push(b'[');
-    for (at, row) in page.rows.iter().enumerate() {
-        if at > 0 {
+    for (number, row) in page.rows.iter().enumerate() {
+        if number > 0 {
             changed.push(b',');
         }
         changed.extend_from_slice(snapshot.review(*row));
@@ -54,8 +59,8 @@ fn render(snapshot: &Snapshot, page: &ChangesPage, query: &ChangesQuery) -> Vec<
     changed.push(b']');
     let removed = object.key("removed");
     removed.push(b'[');
-    for (at, removal) in page.removed.iter().enumerate() {
-        if at > 0 {
+    for (number, removal) in page.removed.iter().enumerate() {
+        if number > 0 {
             removed.push(b',');
         }
         let mut entry = Object::begin(removed);

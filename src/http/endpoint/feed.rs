@@ -1,7 +1,7 @@
 //! `/api/feed.json` and `/feed.xml`: the stored feeds, or those of the reviews that a query selects.
 //!
-//! The parameters are those of a search. Only its filters have an effect: a feed is always the newest reviews. A feed of some
-//! reviews is rendered per request and is no topic of the hub.
+//! The parameters are those of a search. Only the filters have an effect, as a feed always has the newest reviews. A filtered
+//! feed is rendered for each request, and is no topic of the hub.
 
 use std::cell::RefCell;
 
@@ -17,18 +17,26 @@ use crate::http::served_state::ServedState;
 use crate::model::Review;
 use crate::search::filter::{Filter, Query, Sort};
 use crate::search::query::Buffers;
-use crate::search::{rank, run};
+use crate::search::rank;
+use crate::search::run::Scratch;
 use crate::snapshot::Snapshot;
 use crate::wire::text::percent_encode;
 
 static ATOM: HeaderValue = HeaderValue::from_static("application/atom+xml");
 
-thread_local! {
-    static SCRATCH: RefCell<(Buffers, run::Scratch)> = RefCell::default();
+/// Buffers that the feeds of a thread reuse.
+#[derive(Default)]
+struct FeedMemory {
+    buffers: Buffers,
+    scratch: Scratch,
 }
 
-/// Answers with the stored feed of this index, or with the feed of the reviews that the query selects; searches only if
-/// the client's copy is not current.
+thread_local! {
+    static MEMORY: RefCell<FeedMemory> = RefCell::default();
+}
+
+/// Answers with the feed of the reviews that the query selects, or without a filter with the stored document `index`.
+/// Searches only if the client's copy is not current.
 pub(super) fn feed<'s>(
     served: &'s ServedState,
     index: usize,
@@ -38,7 +46,8 @@ pub(super) fn feed<'s>(
     if head.query().is_empty() {
         return serve_stored(served, index, head);
     }
-    SCRATCH.with_borrow_mut(|(buffers, scratch)| {
+    MEMORY.with_borrow_mut(|memory| {
+        let FeedMemory { buffers, scratch } = memory;
         let query = match parse_search(served, head.query(), buffers) {
             Ok(query) => query,
             Err(error) => return Reply::Refuse(error),
@@ -68,7 +77,7 @@ pub(super) fn feed<'s>(
     })
 }
 
-/// Renders the feed of these reviews, which `query` has selected.
+/// Renders the feed of `reviews`; it names itself with `query`.
 fn render(snapshot: &Snapshot, format: FeedFormat, query: &str, reviews: &[Review]) -> Vec<u8> {
     let escaped = escape_query(query);
     let head = FeedHead {

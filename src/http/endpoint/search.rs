@@ -1,4 +1,4 @@
-//! `/api/reviews/search`: filters, sort order and pagination.
+//! `/api/reviews/search`: answers with a page of the reviews that a query selects.
 
 use std::cell::RefCell;
 
@@ -19,35 +19,35 @@ use crate::search::include;
 use crate::search::query::Buffers;
 use crate::search::rank;
 use crate::search::resolved::resolved_names;
-use crate::search::run::{self, Page};
+use crate::search::run::{Page, Scratch};
 use crate::search::work::Work;
 use crate::snapshot::Snapshot;
 use crate::wire::form;
 use crate::wire::text::percent_encode;
 
-/// Bytes of each text in which matches are told.
+/// Bytes at the beginning of each text in which matches are looked for.
 const MATCHED_BYTES_MAX: usize = 16_384;
 
 /// Buffers that the searches of a thread reuse, so that each search allocates only its response.
 #[derive(Default)]
 struct SearchMemory {
     buffers: Buffers,
-    run: run::Scratch,
-    frame: Envelope,
+    scratch: Scratch,
+    envelope: Envelope,
 }
 
 thread_local! {
-    static SCRATCH: RefCell<SearchMemory> = RefCell::default();
+    static MEMORY: RefCell<SearchMemory> = RefCell::default();
 }
 
-/// Parses the query; searches only if the client's copy is not current.
+/// Answers with the reviews that the query selects; searches only if the client's copy is not current.
 pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead) -> Reply<'s> {
-    SCRATCH.with_borrow_mut(|scratch| {
+    MEMORY.with_borrow_mut(|memory| {
         let SearchMemory {
             buffers,
-            run,
-            frame,
-        } = scratch;
+            scratch,
+            envelope,
+        } = memory;
         let query = match parse_search(served, head.query(), buffers) {
             Ok(query) => query,
             Err(error) => return Reply::Refuse(error),
@@ -60,24 +60,26 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead) -> Reply<'
         };
         evaluate(head, representation, |mut representation| {
             let snapshot = served.snapshot();
-            let page = rank::search(&snapshot.index, &query, run);
-            frame.render(&page, query.ignored);
-            frame.add_resolved_names(&resolved_names(&snapshot.index, &query.filter));
+            let index = &snapshot.index;
+            let page = rank::search(index, &query, scratch);
+            envelope.render(&page, query.ignored);
+            envelope.add_resolved_names(&resolved_names(index, &query.filter));
             if query.include.distribution {
-                let counts = include::distribution(&snapshot.index, &query.filter, run);
-                frame.add("distribution", &counts);
+                let counts = include::distribution(index, &query.filter, scratch);
+                envelope.add("distribution", &counts);
             }
             if query.include.matches {
-                frame.add("matches", &matches_of(snapshot, &page, &query));
+                envelope.add("matches", &matches_of(snapshot, &page, &query));
             }
             if page.matched == 0 {
-                frame.add_hints(&hints(&snapshot.index, &query, run, &mut Work::for_hints()));
+                let hints = hints(index, &query, scratch, &mut Work::for_hints());
+                envelope.add_hints(&hints);
             }
-            if !frame.cursor.is_empty() {
-                representation.link =
-                    Some(next_link(&snapshot.base_url, head.query(), &frame.cursor));
+            if !envelope.cursor.is_empty() {
+                let link = next_link(&snapshot.base_url, head.query(), &envelope.cursor);
+                representation.link = Some(link);
             }
-            Reply::Serve(representation, Body::made(join(snapshot, &page, frame)))
+            Reply::Serve(representation, Body::made(join(snapshot, &page, envelope)))
         })
     })
 }
@@ -93,20 +95,21 @@ fn matches_of(snapshot: &Snapshot, page: &Page, query: &Query<'_>) -> Value {
     Value::Object(matches)
 }
 
-/// Joins the stored bytes of the page's reviews, in one allocation of the exact size, which becomes the body.
-fn join(snapshot: &Snapshot, page: &Page, frame: &Envelope) -> Vec<u8> {
-    // A comma after each run but the last.
-    let reviews: usize = snapshot.runs(&page.rows).map(|run| run.len() + 1).sum();
-    let length = frame.head.len() + reviews.saturating_sub(1) + frame.tail.len();
+/// Returns the body: the envelope around the stored bytes of the page's reviews, in one allocation of the exact size.
+fn join(snapshot: &Snapshot, page: &Page, envelope: &Envelope) -> Vec<u8> {
+    // Reviews that follow each other in the stored array are one run; a comma follows each run but the last.
+    let runs = snapshot.runs(&page.rows);
+    let runs_bytes: usize = runs.map(|run| run.len() + 1).sum();
+    let length = envelope.head.len() + runs_bytes.saturating_sub(1) + envelope.tail.len();
     let mut body = Vec::with_capacity(length);
-    body.extend_from_slice(&frame.head);
-    for (index, run) in snapshot.runs(&page.rows).enumerate() {
-        if index > 0 {
+    body.extend_from_slice(&envelope.head);
+    for (number, run) in snapshot.runs(&page.rows).enumerate() {
+        if number > 0 {
             body.push(b',');
         }
         body.extend_from_slice(run);
     }
-    body.extend_from_slice(&frame.tail);
+    body.extend_from_slice(&envelope.tail);
     body
 }
 
@@ -137,17 +140,20 @@ fn is_cursor(name: &[u8]) -> bool {
     if name == b"cursor" {
         return true;
     }
+    if !name.contains(&b'%') {
+        return false;
+    }
     let mut decoded = String::new();
-    name.contains(&b'%') && form::decode_into(name, &mut decoded).is_ok() && decoded == "cursor"
+    form::decode_into(name, &mut decoded).is_ok() && decoded == "cursor"
 }
 
 /// Appends a name or a value of the query, and escapes the bytes that a URI must not contain.
-fn put_escaped(link: &mut impl BufMut, piece: &[u8]) {
-    percent_encode(piece, is_in_value, |piece| link.put_slice(piece));
+fn put_escaped(link: &mut impl BufMut, name_or_value: &[u8]) {
+    percent_encode(name_or_value, starts_plain, |piece| link.put_slice(piece));
 }
 
-/// Tells whether the first byte of `rest` may stand in a value of a query.
-fn is_in_value(rest: &[u8]) -> bool {
+/// Tells whether the first byte of `rest` may stand in a value of a query as it is.
+fn starts_plain(rest: &[u8]) -> bool {
     match rest {
         [b'%', ..] => is_escape(rest),
         // These punctuation marks have no special meaning within a value.

@@ -17,8 +17,11 @@ use crate::search::filter::IgnoredName;
 use crate::search::query;
 use crate::wire::etag::EntityTag;
 
-/// Answers with a contiguous slice of the stored array between a head and a tail; the slice is not copied. The route
-/// has no query parameters, so all given ones are listed as ignored at the end.
+/// Bytes before the first review: constant text, and two numbers of at most ten digits.
+const OPENING_BYTES: usize = 64;
+
+/// Answers with a contiguous slice of the stored array, which is not copied. The route has no query parameters, so all
+/// that the request has are listed as ignored at the end of the body.
 pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead) -> Reply<'s> {
     let date = match query::parse_since(date.as_bytes()) {
         Ok(date) => date,
@@ -32,21 +35,16 @@ pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead)
         tag_with(since.tag, &ignored)
     };
     evaluate(head, json_representation(served, &tag), |representation| {
-        let matched = since.matched;
-        let tail = tail(&since.removed, &ignored);
-        // Constant text and two numbers of at most ten digits.
-        let head = arena::cut(64, |head| {
-            // Cannot fail: the buffer grows if necessary.
-            let _ = write!(
-                head,
-                r#"{{"matched":{matched},"returned":{matched},"reviews":["#
-            );
-        });
-        Reply::Serve(representation, Body::joined(head, since.array, tail))
+        let opening = opening(since.matched);
+        let closing = closing(&since.removed, &ignored);
+        Reply::Serve(
+            representation,
+            Body::joined(opening, since.array, closing),
+        )
     })
 }
 
-/// Returns the entity-tag of a response that lists ignored parameters; `tag` is that of the response without them.
+/// Returns the entity-tag of a response that lists `ignored` parameters; `tag` is that of the response without the list.
 fn tag_with(tag: EntityTag, ignored: &[IgnoredName]) -> EntityTag {
     let mut hasher = Sha256::new();
     hasher.update(tag.as_bytes());
@@ -57,16 +55,27 @@ fn tag_with(tag: EntityTag, ignored: &[IgnoredName]) -> EntityTag {
     EntityTag::of_hasher(&hasher)
 }
 
+/// Returns the bytes before the first of `matched` reviews.
+fn opening(matched: u32) -> Bytes {
+    arena::cut(OPENING_BYTES, |opening| {
+        // Cannot fail: the buffer grows if necessary.
+        let _ = write!(
+            opening,
+            r#"{{"matched":{matched},"returned":{matched},"reviews":["#
+        );
+    })
+}
+
 /// Returns the bytes after the last review; `removed` and `ignored` are included only if they are not empty.
-fn tail(removed: &[u8], ignored: &[IgnoredName]) -> Bytes {
+fn closing(removed: &[u8], ignored: &[IgnoredName]) -> Bytes {
     if removed.is_empty() && ignored.is_empty() {
         return Bytes::from_static(b"]}");
     }
-    let mut tail = Vec::with_capacity(removed.len() + 16);
+    let mut closing = Vec::with_capacity(removed.len() + 16);
     if !removed.is_empty() {
-        tail.put_slice(b"],\"removed\":[");
-        tail.put_slice(removed);
+        closing.put_slice(b"],\"removed\":[");
+        closing.put_slice(removed);
     }
-    push_tail(&mut tail, ignored);
-    tail.into()
+    push_tail(&mut closing, ignored);
+    closing.into()
 }
