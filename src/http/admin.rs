@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{self, HeaderValue};
 use hyper::{Method, Request, Response, Version};
 
 use super::app_state::AppState;
@@ -13,47 +12,22 @@ use super::error::HttpError;
 use super::host::{self, HostError};
 use super::reply::{self, Reply};
 
-/// The media type of the metrics.
-const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// Answers one request of `peer`; `metrics` is called only if the request is for them.
+/// Answers one request of `peer`; `metrics` renders the metrics, and is called only if the request is for them.
 ///
 /// A request from this machine must name the server by an address or as `localhost`: it may come from a browser, in
-/// which a page could read the response by DNS rebinding. A request from another machine may use any host name, as
-/// scrapers use names of their own, and the operator decides which machines can connect.
+/// which a page could read the response by DNS rebinding. A request from another machine may use any host name: scrapers
+/// use names of their own, and the operator decides which machines can connect.
 pub(crate) fn handle(
     app: &AppState,
     request: &Request<Incoming>,
     peer: IpAddr,
     metrics: impl FnOnce() -> Vec<u8>,
 ) -> Response<Body> {
-    let is_rebound = peer.to_canonical().is_loopback()
-        && !host::is_without_name(request.uri(), request.headers());
-    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    let path = request.uri().path();
-    let reply = match path {
-        _ if is_rebound => Reply::Refuse(HttpError::Host(HostError::Foreign)),
-        "/metrics" | "/healthz" | "/readyz" if !is_read => {
-            Reply::Refuse(HttpError::Method("GET, HEAD"))
-        }
-        "/metrics" => Reply::State {
-            healthy: true,
-            body: metrics().into(),
-        },
-        "/healthz" => state::health(app),
-        "/readyz" => {
-            let query = request.uri().query().unwrap_or_default();
-            state::ready(app, &app.current(), query, true)
-        }
-        _ => Reply::Refuse(HttpError::UnknownPath),
+    let reply = match check_and_answer(app, request, peer, metrics) {
+        Ok(reply) => reply,
+        Err(error) => Reply::Refuse(error),
     };
-    let is_metrics = path == "/metrics" && matches!(reply, Reply::State { .. });
     let mut response = reply::render_private(reply);
-    if is_metrics {
-        let media_type = HeaderValue::from_static(OPENMETRICS);
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, media_type);
-    }
     if request.method() == Method::HEAD {
         let body = std::mem::take(response.body_mut());
         *response.body_mut() = body.into_head();
@@ -63,6 +37,35 @@ pub(crate) fn handle(
         reply::close(&mut response);
     }
     response
+}
+
+/// Checks the host, the path and the method of a request, in this order, and answers it.
+fn check_and_answer(
+    app: &AppState,
+    request: &Request<Incoming>,
+    peer: IpAddr,
+    metrics: impl FnOnce() -> Vec<u8>,
+) -> Result<Reply<'static>, HttpError> {
+    let is_safe = host::is_safe_from_rebinding(request.uri(), request.headers());
+    if peer.to_canonical().is_loopback() && !is_safe {
+        return Err(HttpError::Host(HostError::Foreign));
+    }
+    let path = request.uri().path();
+    if !matches!(path, "/metrics" | "/healthz" | "/readyz") {
+        return Err(HttpError::UnknownPath);
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Err(HttpError::Method("GET, HEAD"));
+    }
+    let reply = match path {
+        "/metrics" => Reply::Metrics(metrics().into()),
+        "/healthz" => state::health(app),
+        _ => {
+            let query = request.uri().query().unwrap_or_default();
+            state::ready(app, &app.current(), query, true)
+        }
+    };
+    Ok(reply)
 }
 
 /// Returns the response to a request whose handler panicked.

@@ -41,7 +41,7 @@ pub(crate) fn check(
     if hosts.next().is_some() {
         return Err(HostError::Repeated);
     }
-    if !names(uri, headers).all(|name| own.admits(name)) {
+    if !authorities(uri, headers).all(|authority| own.admits(authority)) {
         return Err(HostError::Malformed);
     }
     let authority = uri.authority().map(|authority| authority.as_str());
@@ -78,15 +78,18 @@ pub(crate) fn check(
     }
 }
 
-/// Tells whether each name of this server in a request is an address or `localhost`.
+/// Tells whether a request names this server only by addresses or as `localhost`.
 ///
 /// Any other name may be that of a page which uses DNS rebinding to read the response.
-pub(crate) fn is_without_name(uri: &Uri, headers: &HeaderMap) -> bool {
-    names(uri, headers).all(|name| Authority::split(name).is_some_and(|name| name.is_local()))
+pub(crate) fn is_safe_from_rebinding(uri: &Uri, headers: &HeaderMap) -> bool {
+    authorities(uri, headers).all(|authority| {
+        let authority = Authority::split(authority);
+        authority.is_some_and(|authority| authority.is_local())
+    })
 }
 
-/// Returns the names of this server in a request: in Host and in its target.
-fn names<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> impl Iterator<Item = &'r [u8]> {
+/// Returns what a request calls this server: each value of Host, and the authority of the target.
+fn authorities<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> impl Iterator<Item = &'r [u8]> {
     let hosts = headers.get_all(HOST).iter().map(HeaderValue::as_bytes);
     let authority = uri.authority().map(|authority| authority.as_str());
     hosts.chain(authority.map(str::as_bytes))
@@ -102,7 +105,7 @@ impl OwnAuthority {
         OwnAuthority(authority::text_in_url(url).unwrap_or_default().to_owned())
     }
 
-    /// Tells whether `host` is the public authority, as in most requests, or any host with an optional port.
+    /// Tells whether `host` is a host with an optional port; the public authority, which most requests have, is not parsed.
     pub(crate) fn admits(&self, host: &[u8]) -> bool {
         host == self.0.as_bytes() || Authority::parse(host).is_some()
     }
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_and_localhost_are_no_names() {
+    fn addresses_and_localhost_are_safe_from_rebinding() {
         for (target, hosts, expected) in [
             ("/", &["127.0.0.1"][..], true),
             ("/", &["[::1]:9090"], true),
@@ -163,7 +166,7 @@ mod tests {
             ("/", &["localhost", "a.example"], false),
             ("http://a.example/", &["localhost"], false),
         ] {
-            let found = is_without_name(&Uri::from_static(target), &headers(hosts));
+            let found = is_safe_from_rebinding(&Uri::from_static(target), &headers(hosts));
             assert_eq!(found, expected, "{target} {hosts:?}");
         }
     }

@@ -1,4 +1,7 @@
-//! Encodes replies as responses: all response headers are chosen here, and all statuses here and in `error.rs`.
+//! Encodes replies as responses: their status, header fields and body.
+//!
+//! The statuses of errors are in `error.rs`, those of `/mcp` in the module `mcp`. Only Strict-Transport-Security is added
+//! elsewhere, as it belongs to the connection.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,7 +21,7 @@ use crate::mcp;
 use crate::pages::{self, BrowserPolicy};
 use crate::wire::negotiate::Coding;
 
-/// Most fields of a response with a document, with those of the rate limit and of the connection.
+/// Largest number of fields of a response with a document, those of the rate limit and of the connection included.
 const FIELDS_MAX: usize = 20;
 
 /// Usual length of a value of RateLimit or RateLimit-Policy, in bytes.
@@ -26,16 +29,30 @@ const RATE_VALUE_BYTES: usize = 32;
 const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Retry-After of 503, in seconds. Our choice: long enough to prevent a busy retry loop, short enough to retry soon after
-/// a restart.
+/// Retry-After of a 503, in seconds. Our choice: long enough to prevent a busy retry loop, and short enough that clients
+/// are back soon after a restart.
 pub(crate) const RETRY_AFTER_S: u32 = 10;
 
 /// The header of an MCP session's id.
 pub(crate) const MCP_SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// Request headers that pages may send to the read side: any. `*` does not include Authorization (Fetch §4.9), which is
-/// ignored.
+/// Request headers that pages may send to all routes but `/mcp`: any. `*` does not include Authorization (Fetch §4.9), so
+/// it is named; the service ignores it.
 const REQUEST_HEADERS: &str = "*, Authorization";
+
+/// The Content-Type of JSON responses.
+pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// The Content-Type of the metrics.
+static OPENMETRICS: HeaderValue =
+    HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+
+static ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
+/// The fields of a response that pages of other origins may read, besides those that Fetch always permits.
+static EXPOSED: HeaderValue = HeaderValue::from_static("ETag, Last-Modified, Link, Retry-After");
+static NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
+static NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+static NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
 /// The result of an endpoint, before it is encoded as a response.
 #[derive(Debug)]
@@ -46,8 +63,10 @@ pub(crate) enum Reply<'s> {
     NotModified(Representation<'s>),
     /// 303 to another URL, for clients that prefer HTML.
     SeeOther(String),
-    /// 200, or 503 if `healthy` is false: the state of this process, with `no-store`.
+    /// 200, or 503 if `healthy` is false: the state of this process as JSON, with `no-store`.
     State { healthy: bool, body: Bytes },
+    /// 200: the metrics of this process, with `no-store`.
+    Metrics(Bytes),
     /// 204 with the methods of a route: the response to OPTIONS.
     Options {
         allow: &'static str,
@@ -65,15 +84,15 @@ pub(crate) enum Reply<'s> {
 pub(crate) struct Representation<'s> {
     pub(crate) media_type: &'s HeaderValue,
     pub(crate) etag: Cow<'s, HeaderValue>,
-    /// Last-Modified, if the date of the dataset identifies this content.
+    /// Last-Modified; `None` for content that can change without a change of the dataset's date.
     pub(crate) last_modified: Option<&'s HttpDate>,
-    /// Content-Encoding, unless it is identity.
+    /// Content-Encoding, which is sent unless it is identity.
     pub(crate) coding: Coding,
     pub(crate) link: Option<HeaderValue>,
-    /// All header fields but Date, prepared for a stored document: then only the entity-tag, the date and whether it is
-    /// immutable are read here.
+    /// The header fields of a stored document, or `None` for content that is rendered for the request. If they are there,
+    /// only `etag`, `last_modified` and `is_immutable` of the other fields of this struct are read.
     pub(crate) prepared: Option<&'s PreparedFields>,
-    /// Browser security policy of pages and their files.
+    /// Browser security policy of pages and their files; `None` for documents that only programs read.
     pub(crate) policy: Option<BrowserPolicy>,
     /// Whether the URL identifies this version, so clients may cache the response without revalidation.
     pub(crate) is_immutable: bool,
@@ -102,8 +121,8 @@ impl Vary {
     }
 }
 
-/// The header fields of the responses with one stored document in one coding. Copying a map takes a third of the
-/// instructions of inserting each field.
+/// The header fields of the responses with one stored document in one coding, except those that depend on the request or
+/// the time. Copying a map takes a third of the instructions of inserting each field.
 #[derive(Debug)]
 pub(crate) struct PreparedFields {
     served: HeaderMap,
@@ -114,14 +133,14 @@ impl PreparedFields {
     /// Prepares the fields for `representation`.
     pub(crate) fn new(representation: &Representation<'_>) -> PreparedFields {
         PreparedFields {
-            served: prepared(representation, put_served),
-            not_modified: prepared(representation, put_validators),
+            served: prepare(representation, put_served),
+            not_modified: prepare(representation, put_validators),
         }
     }
 }
 
-/// Returns the fields that `put` adds, and a Date, which is replaced in each copy.
-fn prepared(
+/// Returns the fields that `put` adds, those of CORS, and a Date, which is replaced in each copy.
+fn prepare(
     representation: &Representation<'_>,
     put: fn(&mut HeaderMap, &Representation<'_>),
 ) -> HeaderMap {
@@ -139,9 +158,10 @@ impl Reply<'_> {
             Reply::Serve(_, body) => body.made_bytes(),
             Reply::RefuseByPage(_, page, _) => page.len() as u64,
             Reply::Refuse(HttpError::Issues(body)) => body.len() as u64,
-            // Short texts.
+            // Short texts; metrics are sent only to the administrator, whose connections are few.
             Reply::NotModified(_)
             | Reply::State { .. }
+            | Reply::Metrics(_)
             | Reply::Options { .. }
             | Reply::SeeOther(_)
             | Reply::Refuse(_) => 0,
@@ -177,14 +197,22 @@ pub(crate) fn render(
             put_any_origin(&mut headers);
         }
     }
-    let (status, body) = fill(reply, &mut headers, cache_control, &date);
+    let (status, body) = put_reply(&mut headers, reply, cache_control, &date);
     response(status, headers, body, date)
 }
 
-/// Adds the fields of `reply`; returns its status and body.
-fn fill(
-    reply: Reply<'_>,
+/// Encodes `reply` without CORS headers, for the administrator.
+pub(crate) fn render_private(reply: Reply<'_>) -> Response<Body> {
+    let mut headers = HeaderMap::new();
+    let date = HttpDate::now();
+    let (status, body) = put_reply(&mut headers, reply, &NO_STORE, &date);
+    response(status, headers, body, date)
+}
+
+/// Adds the fields of `reply`, except those that its prepared fields have; returns its status and body.
+fn put_reply(
     headers: &mut HeaderMap,
+    reply: Reply<'_>,
     cache_control: &HeaderValue,
     date: &HttpDate,
 ) -> (StatusCode, Body) {
@@ -221,6 +249,10 @@ fn fill(
             };
             (status, Body::full(body))
         }
+        Reply::Metrics(body) => {
+            put_unstored(headers, OPENMETRICS.clone());
+            (StatusCode::OK, Body::full(body))
+        }
         Reply::Options { allow, preflight } => {
             let allow = HeaderValue::from_static(allow);
             headers.insert(header::ALLOW, allow.clone());
@@ -244,18 +276,11 @@ fn fill(
 
 /// Adds the CORS headers that let pages of any origin read the response.
 fn put_any_origin(headers: &mut HeaderMap) {
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY.clone());
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN.clone());
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED.clone());
 }
 
-/// Encodes `reply` without CORS headers.
-pub(crate) fn render_private(reply: Reply<'_>) -> Response<Body> {
-    let mut headers = HeaderMap::new();
-    let date = HttpDate::now();
-    let (status, body) = fill(reply, &mut headers, &NO_STORE, &date);
-    response(status, headers, body, date)
-}
-
+/// Returns a response with these parts, and its Date.
 fn response(
     status: StatusCode,
     mut headers: HeaderMap,
@@ -269,7 +294,7 @@ fn response(
     response
 }
 
-/// Closes the connection after this response: the bytes that follow may be an unread body.
+/// Makes hyper close the connection after this response, as the bytes that follow may be an unread body.
 pub(crate) fn close(response: &mut Response<Body>) {
     let close = HeaderValue::from_static("close");
     response.headers_mut().insert(header::CONNECTION, close);
@@ -294,7 +319,7 @@ pub(crate) fn protocol_error(error: HttpError) -> Vec<u8> {
     out
 }
 
-/// Adds the fields of a document or of a search response, but for those of `put_freshness`.
+/// Adds the fields of a response with content, except those of [`put_freshness`].
 fn put_served(headers: &mut HeaderMap, representation: &Representation<'_>) {
     headers.insert(header::CONTENT_TYPE, representation.media_type.clone());
     if representation.coding != Coding::Identity {
@@ -311,7 +336,8 @@ fn put_served(headers: &mut HeaderMap, representation: &Representation<'_>) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF.clone());
 }
 
-/// Adds ETag, Last-Modified, Cache-Control and Vary, which a 304 must repeat (RFC 9110 §15.4.5).
+/// Adds ETag, Last-Modified, Cache-Control and Vary, which a 304 must repeat (RFC 9110 §15.4.5). [`put_freshness`]
+/// replaces the Cache-Control.
 fn put_validators(headers: &mut HeaderMap, representation: &Representation<'_>) {
     headers.insert(header::ETAG, (*representation.etag).clone());
     if let Some(last_modified) = representation.last_modified {
@@ -321,7 +347,8 @@ fn put_validators(headers: &mut HeaderMap, representation: &Representation<'_>) 
     headers.insert(header::VARY, representation.vary.value());
 }
 
-/// Sets what depends on the settings, the query and the clock.
+/// Sets the fields that depend on the settings, the query and the clock: Cache-Control, and Last-Modified if it is later
+/// than the clock.
 fn put_freshness(
     headers: &mut HeaderMap,
     representation: &Representation<'_>,
@@ -333,7 +360,7 @@ fn put_freshness(
             HeaderValue::from_static("public, max-age=31536000, immutable")
         }
         Some(_) => cache_control.clone(),
-        // A document without a date will soon be replaced.
+        // A document without a date is replaced soon, when the insights of the dataset are derived.
         None => NO_CACHE.clone(),
     };
     set(headers, &header::CACHE_CONTROL, cache_control);
@@ -345,7 +372,7 @@ fn put_freshness(
     }
 }
 
-/// Sets a field that is usually there: `HeaderMap::insert` makes room for one more first.
+/// Sets a field that is usually there already. `HeaderMap::insert` would first make room for one more field.
 fn set(headers: &mut HeaderMap, name: &HeaderName, value: HeaderValue) {
     match headers.get_mut(name) {
         Some(present) => *present = value,
@@ -375,6 +402,7 @@ fn put_unstored(headers: &mut HeaderMap, media_type: HeaderValue) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF.clone());
 }
 
+/// Adds the fields of a JSON response with `error`.
 fn put_error(headers: &mut HeaderMap, error: &HttpError) {
     put_unstored(headers, JSON.clone());
     if let HttpError::Method(allow) = error {
@@ -385,13 +413,14 @@ fn put_error(headers: &mut HeaderMap, error: &HttpError) {
     }
 }
 
-fn put_preflight(headers: &mut HeaderMap, methods: HeaderValue, allowed: &'static str) {
+/// Adds the fields that permit a preflight's request with these methods and request headers.
+fn put_preflight(headers: &mut HeaderMap, methods: HeaderValue, request_headers: &'static str) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
-    let allowed = HeaderValue::from_static(allowed);
-    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
-    // One day in seconds; browsers apply lower limits of their own.
-    let day = HeaderValue::from_static("86400");
-    headers.insert(header::ACCESS_CONTROL_MAX_AGE, day);
+    let request_headers = HeaderValue::from_static(request_headers);
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, request_headers);
+    // In seconds; browsers apply lower limits of their own.
+    let one_day = HeaderValue::from_static("86400");
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, one_day);
 }
 
 /// Encodes the hub's response: a status and a line of plain text.
@@ -440,7 +469,7 @@ fn render_line(status: StatusCode, line: &str) -> Response<Body> {
     response(status, headers, body, HttpDate::now())
 }
 
-/// Encodes the response of `/mcp`, reusing the request's `headers`; their Origin is echoed if it is allowed.
+/// Encodes the response of `/mcp`, reusing the request's `headers`. Their Origin is sent back if it is allowed.
 pub(crate) fn render_mcp(reply: mcp::McpReply, mut headers: HeaderMap) -> Response<Body> {
     let origin = headers.remove(header::ORIGIN);
     headers.clear();
@@ -475,13 +504,13 @@ pub(crate) fn render_mcp(reply: mcp::McpReply, mut headers: HeaderMap) -> Respon
     {
         headers.insert(MCP_SESSION, value);
     }
-    // `mcp` uses only statuses from 100 to 999.
-    let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::OK);
+    // `mcp` uses only statuses from 100 to 999, so this never fails.
+    let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response(status, headers, Body::made(reply.body), HttpDate::now())
 }
 
 /// Adds RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11), and Retry-After if the limit is
-/// exceeded. Exposes them to pages of other origins if the response exposes other headers.
+/// exceeded. Pages of other origins may read them if they may read other fields of the response.
 pub(crate) fn put_rate(response: &mut Response<Body>, quota: &RateLimitStatus) {
     let policy = quota.policy;
     let limit = quota.per_minute;
@@ -507,7 +536,7 @@ pub(crate) fn put_rate(response: &mut Response<Body>, quota: &RateLimitStatus) {
     }
 }
 
-/// Returns a value of constants and numbers, from the arena.
+/// Returns a header value, whose bytes are in the arena; `text` consists of constants and numbers.
 fn rate_value(text: fmt::Arguments<'_>) -> HeaderValue {
     let value = arena::cut(RATE_VALUE_BYTES, |value| {
         // Cannot fail: the buffer grows if necessary.
@@ -515,15 +544,6 @@ fn rate_value(text: fmt::Arguments<'_>) -> HeaderValue {
     });
     HeaderValue::from_maybe_shared(value).expect("constants and numbers are visible ASCII")
 }
-
-/// The Content-Type of every JSON response.
-pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json");
-
-static ANY: HeaderValue = HeaderValue::from_static("*");
-static EXPOSED: HeaderValue = HeaderValue::from_static("ETag, Last-Modified, Link, Retry-After");
-static NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
-static NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
-static NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
 #[cfg(test)]
 mod tests {

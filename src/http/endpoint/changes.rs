@@ -13,7 +13,7 @@ use crate::snapshot::{ChangesPage, Snapshot};
 use crate::wire::etag::EntityTag;
 use crate::wire::json::{Object, push_strings, push_u64};
 
-/// Bytes of a removal, with its comma; ids are usually shorter than 60 bytes.
+/// Largest number of bytes of a removal with its comma, rounded up; an id has at most 64.
 const REMOVAL_BYTES: usize = 120;
 
 /// Bytes of all that is neither a review nor a removal.
