@@ -23,13 +23,13 @@ const METHOD_BYTES_MAX: usize = 16;
 /// One line of the access log.
 #[derive(Debug)]
 pub(super) struct LogEntry {
-    /// The address of the client.
+    /// The address of the client, or of the peer if the head is not complete.
     pub(super) client: IpAddr,
     /// The method, cut at 16 bytes: HPACK lets a client repeat a very long method at the cost of one byte.
     pub(super) method: ArrayString<METHOD_BYTES_MAX>,
     /// The path as received, without the query, cut at 256 bytes.
     pub(super) path: String,
-    /// The status of the response.
+    /// The status of the response; 0 until it is ready.
     pub(super) status: u16,
     /// Bytes of the response body.
     pub(super) bytes: u64,
@@ -61,11 +61,11 @@ impl LogEntry {
         }
     }
 
-    /// Returns the entry of a request from `client` that was refused with `error` before its head was complete: without
+    /// Returns the entry of a request from `peer` that was refused with `error` before its head was complete: without
     /// method, path and time.
-    pub(super) fn of_refused(client: IpAddr, error: HttpError) -> LogEntry {
+    pub(super) fn of_refused(peer: IpAddr, error: HttpError) -> LogEntry {
         LogEntry {
-            client,
+            client: peer,
             method: ArrayString::new(),
             path: String::new(),
             status: error.status().as_u16(),
@@ -75,7 +75,7 @@ impl LogEntry {
         }
     }
 
-    /// Adds the line to the access log.
+    /// Adds the entry to the access log.
     pub(super) fn log(&self) {
         // Percent-encoded, so that no byte of a client can control a terminal or forge a line.
         let mut path = String::with_capacity(self.path.len());

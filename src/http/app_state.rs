@@ -18,24 +18,22 @@ use super::served_state::ServedState;
 use super::settings::{RequestLimits, Settings, SettingsError};
 use crate::clock;
 use crate::hub::Hub;
-use crate::limits::Budgets;
+use crate::limits::{Budgets, SITE_SHARES};
 use crate::mcp;
 use crate::model::sync::SyncState;
 
-/// The code on `/readyz` of insights that are still to be derived.
+/// The code on `/readyz` of insights that are not derived yet.
 pub(super) const INSIGHTS_PENDING: &str = "insights_pending";
-/// How many times as many requests to the hub as one address an IPv6 /48 may send. Our choice: as for connections.
-const NETWORK_SHARE: u32 = 4;
 
 /// The state that all requests share.
 pub struct AppState {
-    /// What is served now; a request loads it once.
+    /// What is served now. A request loads it once; one to `/mcp` once more when its body is complete.
     pub(crate) served: ArcSwap<ServedState>,
     /// Whether traffic should be sent here, and the reasons if not.
     pub readiness: Arc<Readiness>,
     /// The long-lived threads, and whether they make progress.
     pub liveness: Arc<Liveness>,
-    /// What is known of the sources of `reviewd sync`.
+    /// The state of the sources of `reviewd sync`, as its last run has stored it.
     pub sources: ArcSwap<SyncState>,
     /// Request counters.
     pub traffic: RequestMetrics,
@@ -44,8 +42,8 @@ pub struct AppState {
     /// Indexed by `RateLimitScope as usize`.
     rates: [RateLimiter; 3],
     pub(crate) budgets: Arc<Budgets>,
-    /// Requests to the hub from one IPv6 /48, which may have [`NETWORK_SHARE`] times as many as an address.
-    hub_networks: RateLimiter,
+    /// Requests to the hub from one IPv6 /48, which may send [`SITE_SHARES`] times as many as a client.
+    hub_sites: RateLimiter,
     pub(crate) cache_control: HeaderValue,
     /// The directory of our own pictures; `None` for the embedded sample.
     pub(crate) media: Option<PathBuf>,
@@ -83,9 +81,9 @@ impl AppState {
                 RateLimiter::new("hub", settings.rates.hub, began),
             ],
             budgets: Budgets::new(settings.budgets),
-            hub_networks: RateLimiter::new(
+            hub_sites: RateLimiter::new(
                 "hub",
-                settings.rates.hub.saturating_mul(NETWORK_SHARE),
+                settings.rates.hub.saturating_mul(SITE_SHARES),
                 began,
             ),
             cache_control,
@@ -110,8 +108,10 @@ impl AppState {
         self.hub.get()
     }
 
-    /// Replaces the current state with `served`, and returns the old one. Requests in flight keep the old state, and
-    /// the last of them has to free it, which can be gigabytes, unless the caller keeps it longer.
+    /// Replaces the current state with `served`, and returns the old one, which requests in flight keep until their end.
+    ///
+    /// Its last owner frees it, which can be gigabytes: a caller that keeps it longer than these requests spares them the
+    /// time.
     pub fn publish(&self, served: ServedState) -> Arc<ServedState> {
         self.served.swap(Arc::new(served))
     }
@@ -139,27 +139,28 @@ impl AppState {
         reasons
     }
 
-    /// Takes one token of `scope` at the time `now` for `client`, which is called only if there is a limit; `None` if there is none, or
-    /// none for this client. The hub also counts by IPv6 /48, because a network has 65,536 addresses that would be
-    /// counted apart.
+    /// Takes one token of `scope` at the time `now` for the client that `client` returns, which is called only if the scope
+    /// has a limit. Returns `None` if it has none, or none for this client.
+    ///
+    /// The hub also counts by IPv6 /48, because one has 65,536 networks of the size /64, each of which counts as a client.
     pub(crate) fn take(
         &self,
         scope: RateLimitScope,
         now: Instant,
         client: impl FnOnce() -> IpAddr,
     ) -> Option<RateLimitStatus> {
-        let mut network = None;
+        let mut limited_client = None;
         let status = self.rates[scope as usize].take(|| {
-            let client = self.proxies.limited(client())?;
-            network = ipv6_network(client).map(|network| (network, now));
-            Some((client, now))
+            limited_client = self.proxies.limited(client());
+            Some((limited_client?, now))
         })?;
         if scope == RateLimitScope::Hub
             && !status.is_exceeded
-            && let Some(of_network) = self.hub_networks.take(|| network)
-            && of_network.is_exceeded
+            && let Some(site) = ipv6_site(limited_client?)
+            && let Some(site_status) = self.hub_sites.take(|| Some((site, now)))
+            && site_status.is_exceeded
         {
-            return Some(of_network);
+            return Some(site_status);
         }
         Some(status)
     }
@@ -167,14 +168,14 @@ impl AppState {
     /// Returns the name of each rate limit, and the number of requests that it has refused.
     pub(crate) fn rate_limited(&self) -> [(&'static str, u64); 3] {
         let mut refused = self.rates.each_ref().map(RateLimiter::refused);
-        let (_, of_networks) = self.hub_networks.refused();
-        refused[RateLimitScope::Hub as usize].1 += of_networks;
+        let (_, of_sites) = self.hub_sites.refused();
+        refused[RateLimitScope::Hub as usize].1 += of_sites;
         refused
     }
 }
 
 /// Returns the first address of a client's IPv6 /48; `None` for IPv4.
-fn ipv6_network(client: IpAddr) -> Option<IpAddr> {
+fn ipv6_site(client: IpAddr) -> Option<IpAddr> {
     match client.to_canonical() {
         IpAddr::V4(_) => None,
         IpAddr::V6(address) => {

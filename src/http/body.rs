@@ -12,10 +12,10 @@ use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use super::error::HttpError;
 use crate::limits::{Account, Share};
 
-/// How long [`discard`] waits for the rest of a body that is not needed for the response.
+/// How long [`discard`] waits for the rest of a request's body that is not needed for the response.
 pub(crate) const UNREAD_TIME: Duration = Duration::from_secs(1);
 
-/// Bytes of such a body that are read. Our choice: as much as a client sends before it can receive the response.
+/// How many bytes of such a body are read, 256 KiB. Our choice: as much as a client sends before it can receive the response.
 pub(crate) const UNREAD_BYTES_MAX: usize = 256 * 1024;
 
 /// The body of a response: at most three slices, sent one after the other, with a total length known in advance.
@@ -25,11 +25,12 @@ pub(crate) const UNREAD_BYTES_MAX: usize = 256 * 1024;
 #[derive(Debug, Default)]
 pub struct Body {
     slices: [Bytes; 3],
-    /// Bytes that are still to be announced or sent: at first the Content-Length, which is more than the slices for HEAD.
+    /// Bytes that hyper has not taken yet: at first the Content-Length. A response to HEAD has this length and no slices.
     length: u64,
     /// Bytes of the slices that were made for this response, and are not shared with the snapshot.
     made: u64,
-    /// The share of the budgets that the made bytes have; it goes with the last slice.
+    /// The share of the budgets that the made bytes have. It is given back when the last slice is dropped; `None` if these
+    /// bytes are not counted.
     share: Option<Share>,
 }
 
@@ -90,7 +91,7 @@ impl Body {
         self.made
     }
 
-    /// Keeps the share of the made bytes until they are written.
+    /// Keeps the share of the made bytes until the body is written.
     pub(crate) fn keep(&mut self, share: Option<Share>) {
         self.share = share;
     }
@@ -101,7 +102,7 @@ impl Body {
         &self.slices
     }
 
-    /// Drops the bytes and keeps the length: the body of the response to HEAD.
+    /// Returns the body of the response to HEAD: without bytes, and with the length of this one.
     ///
     /// hyper takes Content-Length from the size hint of the body, so HEAD and GET get the same headers by the same code
     /// path, on HTTP/1.1 and on HTTP/2.
@@ -112,13 +113,13 @@ impl Body {
         }
     }
 
-    /// Returns the number of bytes that are sent: none for a HEAD.
+    /// Returns the number of bytes in the slices. Before hyper takes the first, this is what will be sent: 0 for a HEAD.
     #[must_use]
     pub fn sent(&self) -> u64 {
         self.slices.iter().map(|slice| slice.len() as u64).sum()
     }
 
-    /// Returns the number of bytes that Content-Length announces.
+    /// Returns the number of bytes that hyper has not taken yet. Before it takes the first, this is the Content-Length.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length
@@ -181,11 +182,14 @@ pub(crate) struct CollectedBody {
     _share: Share,
 }
 
-/// Reads a request's body, at most `bytes_max` long and complete within `time_max`. The buffer grows with the bytes that
-/// have arrived, and it and `head_bytes`, which the request's head occupies meanwhile, count for `account`.
+/// Reads a request's body, at most `bytes_max` long and complete within `time_max`.
 ///
-/// A declared length is checked before a byte is read: a client would wait for the refusal of bytes that it has to send
-/// first.
+/// The buffer grows with the bytes that have arrived. It counts for `account`, and so do `head_bytes`, which the head of the
+/// request occupies meanwhile. A declared length is checked before a byte is read, so that a client need not send a body
+/// that will be refused.
+///
+/// # Errors
+/// The body is too long or too slow, or its framing is invalid, or the account has no room.
 pub(crate) async fn collect(
     body: &mut Incoming,
     bytes_max: usize,
@@ -203,6 +207,7 @@ pub(crate) async fn collect(
     }
 }
 
+/// Reads the body like [`collect`], but for as long as it takes.
 async fn read_all(
     body: &mut Incoming,
     bytes_max: usize,
@@ -210,12 +215,12 @@ async fn read_all(
     head_bytes: usize,
 ) -> Result<CollectedBody, HttpError> {
     let mut share = account.take(head_bytes as u64)?;
-    // Frames are copied into one buffer: a frame of one byte would occupy forty.
+    // Frames are copied into one buffer, as a kept frame of one byte would occupy forty.
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| HttpError::BodyBroken)?;
         let Ok(data) = frame.into_data() else {
-            // Trailers.
+            // Trailers are ignored.
             continue;
         };
         let length = bytes.len() + data.len();

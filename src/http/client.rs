@@ -1,7 +1,7 @@
 //! Finds the client address of a request: the peer, or the address that trusted proxies give in X-Forwarded-For.
 //!
-//! Rates and budgets of a client do not apply to loopback, nor to a proxy whose request names no client: their requests
-//! may come from any number of clients.
+//! The rates and budgets of a client do not apply to loopback addresses, nor to a proxy whose request names no client,
+//! because these may send the requests of any number of clients.
 
 #![warn(clippy::indexing_slicing)]
 
@@ -17,7 +17,7 @@ use crate::wire::network::IpNet;
 pub struct Peer {
     /// Its address.
     pub address: IpAddr,
-    /// What the connection holds.
+    /// What the connection holds, and the client that this counts for.
     pub account: Account,
 }
 
@@ -37,13 +37,14 @@ impl Proxies {
             .any(|network| network.contains(&address))
     }
 
-    /// Returns the client whose rates and budgets apply to a request of `client`, if any do.
+    /// Returns `client` if the rates and budgets of a client apply to it; `None` for a loopback address or a proxy.
     pub(crate) fn limited(&self, client: IpAddr) -> Option<IpAddr> {
         let is_exempt = client.to_canonical().is_loopback() || self.contain(client);
         if is_exempt { None } else { Some(client) }
     }
 
-    /// Returns the account that the bytes of a request count for.
+    /// Returns the account that the bytes of a request count for: that of the connection, or if its peer is a proxy, that of
+    /// the client which the proxy names.
     pub(crate) fn account_of(&self, peer: &Peer, head: &RequestHead) -> Account {
         if !self.contain(peer.address) {
             return peer.account.clone();

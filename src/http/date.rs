@@ -1,7 +1,7 @@
 //! The date of a response, as a header value.
 //!
-//! hyper also writes `Date`, but from a cache that it refreshes only when the clock has moved forward: after the clock was
-//! set back, the field would stay the same until that time is reached again.
+//! hyper could write `Date`, but it refreshes its rendered date only when the clock has moved forward: after the clock was
+//! set back, the field would stay the same until the old time is reached again.
 
 use std::cell::RefCell;
 
@@ -19,7 +19,7 @@ pub(crate) struct HttpDate {
 }
 
 impl HttpDate {
-    /// Renders `time`; clones of the value only increment a reference count.
+    /// Renders `time`. A clone of the value allocates nothing: it only increments a reference count.
     pub(crate) fn new(time: Timestamp) -> HttpDate {
         let text = Bytes::from(time.render_http());
         let value = HeaderValue::from_maybe_shared(text).expect("a date is visible ASCII");
@@ -34,15 +34,17 @@ impl HttpDate {
             static RENDERED: RefCell<HttpDate> = RefCell::new(HttpDate::new(Timestamp::from_unix(0)));
         }
         let now = Timestamp::from_unix(clock::unix_s());
-        RENDERED.with_borrow_mut(|rendered| rendered.at(now).clone())
+        RENDERED.with_borrow_mut(|rendered| {
+            rendered.refresh(now);
+            rendered.clone()
+        })
     }
 
-    /// Returns this, rendered again if its time is not `now`, earlier or later.
-    fn at(&mut self, now: Timestamp) -> &HttpDate {
+    /// Renders `now`, unless it is the time that is rendered already. It may be earlier.
+    fn refresh(&mut self, now: Timestamp) {
         if self.time != now {
             *self = HttpDate::new(now);
         }
-        self
     }
 }
 
@@ -58,7 +60,8 @@ mod tests {
             (1_700_000_000, "Tue, 14 Nov 2023 22:13:20 GMT"),
             (1_700_000_001, "Tue, 14 Nov 2023 22:13:21 GMT"),
         ] {
-            assert_eq!(date.at(Timestamp::from_unix(unix_s)).value, expected);
+            date.refresh(Timestamp::from_unix(unix_s));
+            assert_eq!(date.value, expected);
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Every stored document of the service, in one table: its address, the headers of its response, and how its bytes are made.
 //!
 //! To add a document, add a row and describe its path in `templates/openapi.json`. From the table the router makes the
-//! routes, [`ServedState`](super::ServedState) the responses with entity-tags and compressed variants, and the hub learns
-//! its topics. The table says nothing about what can only be answered per request: that is in [`ByQuery`] by name, and the
-//! endpoints do it.
+//! routes, [`ServedState`](super::ServedState) makes the responses with entity-tags and compressed variants, and the hub gets
+//! its topics. If a query changes the response, [`ByQuery`] only names how; `endpoint` does it.
 
 use std::sync::Arc;
 
@@ -27,18 +26,21 @@ const LINKSET: &str =
 pub(crate) struct DocumentRow {
     /// The path; for a variant that the query selects, the path with that query.
     pub(crate) address: &'static str,
-    pub(crate) content: BodySource,
+    /// Where the body comes from.
+    pub(crate) source: BodySource,
     /// Security policy for browsers; `None` for documents that only programs read.
     pub(crate) policy: Option<BrowserPolicy>,
     /// Whether it shows insights, so that it changes when they have been derived.
     pub(crate) shows_insights: bool,
+    /// The Link header.
     pub(crate) links: Links,
+    /// What the query of a request changes.
     pub(crate) by_query: ByQuery,
 }
 
 /// Where the bytes of a document come from.
 pub(crate) enum BodySource {
-    /// Made together with the snapshot; `None` for insights that are not derived yet.
+    /// Made together with the snapshot; the function returns `None` for insights that are not derived yet.
     Snapshot(fn(&Snapshot) -> Option<&Arc<Resource>>),
     /// Made for each served state, and sent with this Content-Type.
     Rendered(&'static str, fn(&PageContext<'_>) -> Bytes),
@@ -78,7 +80,7 @@ pub(crate) enum FeedFormat {
     Json,
 }
 
-/// The rows. The most frequent paths stand first, as the router compares them in this order.
+/// The rows. The most frequent paths stand first, as the router compares the paths in this order.
 pub(crate) static DOCUMENTS: [DocumentRow; 25] = [
     topic("/reviews.json", |snapshot| Some(&snapshot.reviews)),
     DocumentRow {
@@ -184,10 +186,10 @@ pub(crate) static DOCUMENTS: [DocumentRow; 25] = [
 ];
 
 /// A document for programs.
-const fn data(address: &'static str, content: BodySource) -> DocumentRow {
+const fn data(address: &'static str, source: BodySource) -> DocumentRow {
     DocumentRow {
         address,
-        content,
+        source,
         policy: None,
         shows_insights: false,
         links: Links::None,
@@ -235,10 +237,10 @@ const fn file(
 }
 
 impl DocumentRow {
-    /// Returns the document, or `None` while it is not ready.
+    /// Returns the document, which may have to be rendered; `None` if it is not ready.
     pub(crate) fn resource(&self, context: &PageContext<'_>) -> Option<Arc<Resource>> {
         let snapshot = context.snapshot();
-        match self.content {
+        match self.source {
             BodySource::Snapshot(find) => find(snapshot).cloned(),
             BodySource::Rendered(media_type, render) => {
                 let body = render(context);
@@ -251,7 +253,7 @@ impl DocumentRow {
         }
     }
 
-    /// Returns the value of the Link header.
+    /// Returns the value of the Link header, if the response has one.
     pub(crate) fn link(&self, base_url: &str) -> Option<String> {
         let address = self.address;
         match self.links {
@@ -271,12 +273,12 @@ impl DocumentRow {
     /// Returns whether the address is a path of its own, and not a variant of another row.
     pub(crate) const fn is_path(&self) -> bool {
         let address = self.address.as_bytes();
-        let mut at = 0;
-        while at < address.len() {
-            if address[at] == b'?' {
+        let mut index = 0;
+        while index < address.len() {
+            if address[index] == b'?' {
                 return false;
             }
-            at += 1;
+            index += 1;
         }
         true
     }

@@ -1,7 +1,7 @@
 //! Liveness of this process: its long-lived threads report that they make progress, and `/healthz` names those that hang.
 //!
 //! Each thread has a [`Heartbeat`] and reports at least every [`REPORT_INTERVAL`], also while it has nothing to do. A
-//! thread that computes for long between two reports states before how much more time it may take.
+//! thread that is about to compute for long without a report first asks for more time.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::clock;
 
-/// How often a thread that waits reports.
+/// How often a thread reports while it waits.
 pub(crate) const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long a thread may take until its next report before it counts as hung. Our choice: longer than any honest wait
@@ -19,7 +19,7 @@ pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// The long-lived threads of a process.
 #[derive(Debug)]
 pub struct Liveness {
-    /// The origin of all times.
+    /// The time from which all others count.
     began: Instant,
     threads: Mutex<Vec<Heartbeat>>,
 }
@@ -57,7 +57,7 @@ impl Liveness {
         hung.map(|thread| thread.0.name.clone()).collect()
     }
 
-    /// Waits for other threads that start, and for probes; no request for a document calls it.
+    /// Locks the list. Only the start of a thread, a probe and a scrape hold the lock; no request for a document waits.
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Heartbeat>> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -70,6 +70,7 @@ pub(crate) struct Heartbeat(Arc<Pulse>);
 #[derive(Debug)]
 struct Pulse {
     name: String,
+    /// The same as that of [`Liveness`].
     began: Instant,
     /// The time of the last report, in milliseconds since `began`.
     reported_ms: AtomicU64,
@@ -91,7 +92,7 @@ impl Heartbeat {
         self.0.extra_ms.store(milliseconds(extra), Relaxed);
     }
 
-    /// Ends the watch, because the thread has ended.
+    /// Records that the thread has ended, so that it is not expected to report.
     pub(crate) fn end(&self) {
         self.0.has_ended.store(true, Relaxed);
     }
@@ -104,6 +105,7 @@ impl Heartbeat {
     }
 }
 
+/// Returns whole milliseconds, at most half of [`u64::MAX`], so that the sum of two does not overflow.
 fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX / 2)
 }

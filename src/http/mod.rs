@@ -1,13 +1,13 @@
 //! The HTTP interface: turns requests into responses.
 //!
-//! [`handle`] takes a request from hyper, makes it a `RequestHead`, and builds the response from a [`ServedState`]: one
-//! snapshot and the parts of responses that were prepared when it was loaded. A request uses the state that is current
-//! when it begins until its end, so a response never mixes two datasets.
+//! [`handle`] takes a request from hyper, makes its head a `RequestHead`, and builds the response from a [`ServedState`]:
+//! one snapshot, and the parts of responses that were prepared when it was loaded. The state is the one that is current
+//! when the head, or for `/mcp` the body, is complete. A request keeps it until its end, so no response mixes two datasets.
 //!
 //! The order of the checks is fixed: rate (429; for bodies to `/mcp` and the hub after the Origin), number of fields
 //! (431), Host, Transfer-Encoding, CONNECT, target, route (404), method (405), and then the checks of the endpoint. A
 //! response that was made for the request, and a request body, need room in the budgets of [`crate::limits`] (503).
-//! Statuses are chosen in `error.rs` and `reply.rs`, header fields in `reply.rs`.
+//! Statuses are chosen in `error.rs` and `reply.rs`, those of `/mcp` in the module `mcp`; header fields in `reply.rs`.
 
 mod access_log;
 pub(crate) mod admin;

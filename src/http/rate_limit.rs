@@ -140,7 +140,8 @@ impl RateLimiter {
     }
 }
 
-/// Returns the bucket of `client`; if it has none, or it is full, a full one in place of the fullest bucket of the set.
+/// Returns the bucket of `client`. If there is none, or only one that has become full, the fullest bucket of the set is
+/// replaced by a full one of `client`.
 fn find_or_evict(buckets: &mut [Bucket; WAYS], client: u64, now_ns: u64) -> &mut Bucket {
     let counted = buckets
         .iter()

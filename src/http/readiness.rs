@@ -7,11 +7,11 @@ use arc_swap::ArcSwap;
 /// A reason that `/readyz` reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// A stable word for programs, such as `reload_failed` or `draining`; a later reason with this code replaces it.
+    /// A stable word for programs, such as `reload_failed` or `draining`. At most one current reason has it.
     pub code: &'static str,
     /// One line for people.
     pub message: String,
-    /// More lines, such as the problems of a dataset; the reporter limits their number.
+    /// More lines, such as the problems of a dataset. The part that reports the reason limits their number.
     pub details: Vec<String>,
     /// One more line, shown only on the administrator's port: names or states of other machines.
     pub internal: Option<String>,
@@ -20,7 +20,7 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// Returns a reason that leaves the process ready.
+    /// Returns a reason without details, which leaves the process ready.
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Reason {
         Reason {
             code,
@@ -31,7 +31,7 @@ impl Reason {
         }
     }
 
-    /// Returns the same reason, for which traffic should go elsewhere.
+    /// Returns the reason with `blocking` set: traffic should go elsewhere.
     pub(crate) fn blocking(self) -> Reason {
         Reason {
             blocking: true,
@@ -47,7 +47,7 @@ pub struct Readiness {
 }
 
 impl Readiness {
-    /// Adds `reason`, in place of an earlier one with the same code.
+    /// Adds `reason` as the newest, and removes an earlier one with the same code.
     pub fn report(&self, reason: &Reason) {
         self.reasons.rcu(|reasons| {
             let others = reasons.iter().filter(|other| other.code != reason.code);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::router::{ROUTE_LABELS, UNMATCHED};
 
-/// Number of shards. With more threads, some share a shard, which is slower but still exact.
+/// Number of shards. If there are more threads, some share a shard, which is slower but still exact.
 const SHARDS: usize = 16;
 
 /// Upper bounds of the duration buckets, in microseconds; one more bucket has no bound.
@@ -16,7 +16,7 @@ pub(crate) const BOUNDS_US: [u64; 13] = [
     10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 1_000_000,
 ];
 
-/// The status classes; the only 3xx that the service sends is 304.
+/// The status classes; of the statuses 3xx the service sends 303 and 304.
 pub(crate) const STATUS_CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 
 /// Counters since the start of the process.
@@ -67,7 +67,7 @@ impl RequestMetrics {
         let Some(route) = self.shard().routes.get(route_id) else {
             return;
         };
-        // Overflows after 584 years.
+        // Wraps after 584 years.
         let elapsed_ns = elapsed.as_nanos() as u64;
         let mut bounds = BOUNDS_US.iter();
         let bucket = bounds
@@ -80,7 +80,8 @@ impl RequestMetrics {
         route.buckets[bucket].fetch_add(1, Relaxed);
     }
 
-    /// Counts an error response without a route: to an invalid request, after a timeout, or after a panic of a handler.
+    /// Counts an error response of this status to a request without a route: to an invalid request, after a timeout, or
+    /// after a panic of a handler.
     pub(crate) fn record_refusal(&self, status: u16) {
         self.record(UNMATCHED, status, 0, Duration::ZERO);
     }

@@ -14,7 +14,7 @@ pub struct Settings {
     pub base_url: String,
     /// The Cache-Control of every GET that has validators.
     pub cache_control: String,
-    /// The directory with the pictures that `import --media` has fetched. The embedded sample has none.
+    /// The directory with the pictures that `import --media` has fetched; `None` for the embedded sample, which has none.
     pub media: Option<PathBuf>,
     /// Limits of a request.
     pub limits: RequestLimits,
@@ -33,15 +33,15 @@ pub struct Settings {
 /// Requests per minute that one client (IPv6: its /64) may send; 0 means no limit. Further requests get 429.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
-    /// All other paths except `/healthz` and `/readyz`; 6,000 by default.
+    /// All paths except `/mcp`, the hub, `/healthz` and `/readyz`; 6,000 by default.
     pub reads: u32,
-    /// `/mcp`, each message of a batch counted; 1,200 by default.
+    /// `/mcp`, where each message of a batch counts; 1,200 by default.
     pub mcp: u32,
     /// The hub; 60 by default.
     pub hub: u32,
 }
 
-/// Limits of a request that `http` enforces; `server` enforces those of connections and header blocks.
+/// The limits of a request that `http` enforces. Those of connections and header blocks are enforced by `server`.
 #[derive(Clone, Debug)]
 pub struct RequestLimits {
     /// Largest number of header fields of a request, 64 by default; a request with more gets 431.

@@ -7,7 +7,7 @@ use crate::http::app_state::{AppState, INSIGHTS_PENDING};
 use crate::http::reply::Reply;
 use crate::http::served_state::ServedState;
 
-/// Answers "ok", or 503 with the names of the threads that hang: then the process has to be replaced.
+/// Answers "ok", or 503 with the names of the threads that hang, because of which the process has to be replaced.
 pub(crate) fn health(app: &AppState) -> Reply<'static> {
     let hung = app.liveness.hung();
     let healthy = hung.is_empty();
@@ -22,9 +22,9 @@ pub(crate) fn health(app: &AppState) -> Reply<'static> {
     }
 }
 
-/// Answers with readiness, the version that is served, the state of the hub, and all reasons; internal details of
-/// reasons are included only if `is_admin`. With `insights` in the `query`, insights that are still to be derived are a
-/// reason to send traffic elsewhere.
+/// Answers with readiness, the version that is served, the state of the hub, and all reasons; their internal details are
+/// included only if `is_admin`. If `query` has the parameter `insights`, the process is not ready before the insights are
+/// derived.
 pub(crate) fn ready<'s>(
     app: &AppState,
     served: &ServedState,
@@ -50,7 +50,11 @@ pub(crate) fn ready<'s>(
         })
     });
     let shown_reasons = reasons.iter().map(|reason| {
-        let internal = reason.internal.as_ref().filter(|_| is_admin);
+        let internal = if is_admin {
+            reason.internal.as_ref()
+        } else {
+            None
+        };
         json!({
             "code": reason.code,
             "message": reason.message,
@@ -72,7 +76,7 @@ pub(crate) fn ready<'s>(
     }
 }
 
-/// Whether a parameter is `insights`, with any value.
+/// Tells whether a parameter is `insights`, with any value or none.
 fn is_insights(parameter: &str) -> bool {
     parameter.split('=').next() == Some("insights")
 }
