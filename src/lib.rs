@@ -63,11 +63,13 @@
 //!
 //! - A snapshot never changes, except that compressed variants are added to it; a request uses one snapshot from its first
 //!   to its last byte.
-//! - A GET never waits for a file or for the hub, and takes no lock except that of its rate limit, if one is set.
+//! - A GET never waits for the hub. Only a picture of a review is read from its file for each request. The locks of a GET are
+//!   those of its rate limit and of the table of clients with a budget, and are held for less than a microsecond.
 //! - Deliveries never share threads with requests.
 //! - To send a stored document costs a reference count; the response to a search is one buffer.
 //! - Body, media type, entity-tag and date of a document are stored together in one [`snapshot::Resource`].
-//! - Untrusted bytes become a typed value in one place; statuses are chosen in one file.
+//! - Untrusted bytes become a typed value in one place. The statuses of errors are chosen in `http::error`, all others in
+//!   `http::reply`, those of `/mcp` in `mcp::reply`.
 //! - A hub request that was answered 202 is on disk.
 //! - Two replicas with the same files give the same bytes and the same entity-tags.
 

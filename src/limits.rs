@@ -41,7 +41,7 @@ pub const CONNECTIONS_LEAST: u32 = 64;
 /// `docs/design/limits.md`.
 pub const CONNECTION_BYTES: u64 = 64 << 10;
 
-/// The same for a connection with TLS, whose buffers come to it.
+/// What a connection with TLS may hold beside its budgets: in addition the buffers of TLS.
 pub const TLS_CONNECTION_BYTES: u64 = 128 << 10;
 
 /// What a thread that serves requests may hold: a response that is being made, and the values of a message of MCP.
@@ -54,21 +54,22 @@ pub const TABLES_BYTES: u64 = (3 + 2 + 8) << 20;
 /// 6177 §2), which contains 65,536 clients with a /64 each. Our choice.
 pub const SITE_SHARES: u32 = 4;
 
-/// A body of fewer bytes is not counted: the connection or the stream that holds it is.
+/// A body of fewer bytes is not counted, because the connection or the stream that holds it is.
 pub const SMALL_BODY_BYTES: u64 = 4 << 10;
 
 /// What an HTTP/2 stream with an unfinished response is counted as: its state, the heads of request and response, and a
-/// small body.
+/// body of less than [`SMALL_BODY_BYTES`].
 pub const STREAM_BYTES: u64 = 8 << 10;
 
-/// What output is counted as that the peer does not read: the buffers of the kernel, as limited by `server::listener`.
+/// What the output of a connection whose peer does not read it is counted as: the buffers of the kernel, as limited by
+/// `server::listener`.
 pub const UNREAD_OUTPUT_BYTES: u64 = 128 << 10;
 
-/// The same for the buffers of TLS and of HTTP/2 in the process.
+/// What such output is counted as in addition on a connection with TLS or HTTP/2, for their buffers in the process.
 pub const ENCODED_OUTPUT_BYTES: u64 = 64 << 10;
 
-/// Average rate in bytes per second at which a peer must read pending output, and below which a connection makes no
-/// progress.
+/// The least average rate at which a peer must read pending output, in bytes per second. A connection below it counts as
+/// one that makes no progress.
 pub const RATE_MIN: u32 = 4 << 10;
 
 /// Returns the default limit of connections of a process with this memory in bytes: as many as fit in a quarter of it, at
@@ -183,7 +184,7 @@ impl Budgets {
         })
     }
 
-    /// Opens the account of a connection. Its bytes count for the process, and for `client`, unless that is `None`.
+    /// Opens the account of a connection. Its bytes count for the process, and for `client` if there is one.
     #[must_use]
     pub fn account(self: &Arc<Self>, client: Option<IpAddr>) -> Account {
         Account::open(self, client, Arc::default())
@@ -277,23 +278,35 @@ struct ClientLedger {
     bytes_max: u64,
 }
 
+impl ClientLedger {
+    /// Returns the ledger of `network` in the table of clients, which may be a new one.
+    fn open(
+        clients: &mut HashMap<IpNet, Arc<Ledger>>,
+        network: IpNet,
+        bytes_max: u64,
+    ) -> ClientLedger {
+        ClientLedger {
+            network,
+            ledger: Arc::clone(clients.entry(network).or_default()),
+            bytes_max,
+        }
+    }
+}
+
 impl Account {
     fn open(budgets: &Arc<Budgets>, client: Option<IpAddr>, connection: Arc<Ledger>) -> Account {
         let client_bytes = budgets.limits.client_bytes;
-        let client = client.filter(|_| client_bytes > 0);
         let mut ledgers = [None, None];
-        if let Some(client) = client {
+        if let Some(client) = client
+            && client_bytes > 0
+        {
             let [network, site] = networks_of_client(client);
             let site_bytes = client_bytes.saturating_mul(u64::from(SITE_SHARES));
             let mut clients = budgets.lock();
-            ledgers = [(network, client_bytes), (site, site_bytes)].map(|(network, bytes_max)| {
-                let network = network?;
-                Some(ClientLedger {
-                    network,
-                    ledger: Arc::clone(clients.entry(network).or_default()),
-                    bytes_max,
-                })
-            });
+            ledgers = [
+                network.map(|network| ClientLedger::open(&mut clients, network, client_bytes)),
+                site.map(|site| ClientLedger::open(&mut clients, site, site_bytes)),
+            ];
         }
         Account(Arc::new(AccountLedgers {
             budgets: Arc::clone(budgets),
@@ -302,7 +315,8 @@ impl Account {
         }))
     }
 
-    /// Returns an account of the same connection whose bytes count for `client`: a proxy sends requests of many.
+    /// Returns an account of the same connection whose bytes count for `client`, as a proxy sends requests of many clients on
+    /// a connection.
     #[must_use]
     pub fn for_client(&self, client: IpAddr) -> Account {
         let AccountLedgers {
@@ -316,8 +330,8 @@ impl Account {
     /// Takes a share of `bytes` bytes.
     ///
     /// # Errors
-    /// The budget without room: that of the client, if the sum would exceed it and the client holds anything already,
-    /// or that of the process.
+    /// - [`Shortage::Client`], if the client would hold more than its budget and holds something already.
+    /// - [`Shortage::Process`], if all clients together hold the whole budget of the process already.
     pub fn take(&self, bytes: u64) -> Result<Share, Shortage> {
         let mut share = Share {
             account: self.clone(),
@@ -328,13 +342,14 @@ impl Account {
         Ok(share)
     }
 
-    /// Counts a stream of HTTP/2 for the connection and the process; it is held in any case.
+    /// Counts a stream of HTTP/2 for the connection and the process; it is never refused.
     #[must_use]
     pub fn hold_stream(&self) -> Share {
         self.hold(STREAM_BYTES, ShareKind::Stream)
     }
 
-    /// Counts `bytes` bytes of output that the peer does not read for the connection and for the budget of sockets.
+    /// Counts `bytes` bytes of output that the peer does not read, for the connection and for the budget of sockets; they are
+    /// never refused.
     #[must_use]
     pub fn hold_output(&self, bytes: u64) -> Share {
         self.hold(bytes, ShareKind::Output)
@@ -365,7 +380,7 @@ impl Account {
         }
     }
 
-    /// Adds bytes for the client if its budget has room; returns whether it has.
+    /// Adds bytes for the client if its budgets have room; returns whether they have.
     fn add_for_client(&self, bytes: u64) -> bool {
         for (added, client) in self.0.client.iter().enumerate() {
             if let Some(client) = client
@@ -428,14 +443,14 @@ impl Share {
     /// Takes `bytes` bytes more; see [`Account::take`].
     ///
     /// # Errors
-    /// The budget without room. The share is then as large as before.
+    /// As for [`Account::take`]. The share is then as large as before.
     pub fn grow(&mut self, bytes: u64) -> Result<(), Shortage> {
         let account = &self.account;
         let budgets = &account.0.budgets;
         if !account.add_for_client(bytes) {
             return Err(account.count_refusal(Shortage::Client));
         }
-        // One response may exceed it: how large a response is becomes known when it is made.
+        // The sum may exceed the budget by one response, because its size is known only when it has been made.
         if budgets.held() >= budgets.limits.process_bytes {
             account.remove_for_client(&account.0.client, bytes);
             budgets.pressed.notify_one();
