@@ -63,8 +63,8 @@
 //!
 //! - A snapshot never changes, except that compressed variants are added to it; a request uses one snapshot from its first
 //!   to its last byte.
-//! - A GET never waits for the hub. Only a picture of a review is read from its file for each request. The locks of a GET are
-//!   those of its rate limit and of the table of clients with a budget, and are held for less than a microsecond.
+//! - A GET of a document never waits for the hub or a file; only pictures of reviews are read from their files. The only
+//!   locks are those of its rate limit and of the table of clients with a budget, held while one entry is changed.
 //! - Deliveries never share threads with requests.
 //! - To send a stored document costs a reference count; the response to a search is one buffer.
 //! - Body, media type, entity-tag and date of a document are stored together in one [`snapshot::Resource`].

@@ -450,7 +450,7 @@ impl Share {
         if !account.add_for_client(bytes) {
             return Err(account.count_refusal(Shortage::Client));
         }
-        // The sum may exceed the budget by one response, because its size is known only when it has been made.
+        // Each thread may exceed the budget by one response, because its size is known only when it has been made.
         if budgets.held() >= budgets.limits.process_bytes {
             account.remove_for_client(&account.0.client, bytes);
             budgets.pressed.notify_one();

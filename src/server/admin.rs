@@ -14,8 +14,8 @@ use crate::limits::Budgets;
 
 use super::StartError;
 use super::config::{Config, ServerLimits};
-use super::listener::ListenerGroup;
-use super::metrics::{Counters, MetricSources};
+use super::listener::{ListenerGroup, ListenerService};
+use super::metrics::MetricSources;
 use super::service::Handler;
 use super::threads::ThreadStarter;
 
@@ -25,8 +25,8 @@ const CONNECTIONS_MAX: u32 = 32;
 /// Concurrent connections from one address.
 const CONNECTIONS_PER_ADDRESS: u32 = 8;
 
-/// Timeout of a head, of a body, between two requests, and of a client that does not read its response. Our choice: a
-/// scraper that sends a request every 15 seconds may as well connect again.
+/// How long a connection may take for a head, for a body, between two requests, and without reading its response. Our
+/// choice: a scraper that sends a request every 15 seconds may as well connect again.
 const CONNECTION_TIME: Duration = Duration::from_secs(5);
 
 /// How long shutdown waits for a running scrape.
@@ -57,15 +57,17 @@ pub(super) fn start(
         },
         ..config.clone()
     };
-    // Not the counters of public connections; these are not published.
-    let counters = Arc::<Counters>::default();
-    // Its own, so that metrics are sent when those of the clients are used up.
-    let budgets = Budgets::new(sources.app.budgets.limits());
     let threads = ThreadStarter::new(&sources.app, "admin-");
-    let group = ListenerGroup::start(
-        listener, sources, &config, None, counters, budgets, &threads,
-    )
-    .map_err(StartError::Threads)?;
+    let service = ListenerService {
+        tls: None,
+        // The metrics have only the counters of the public listener.
+        counters: Arc::default(),
+        // Budgets of its own, so that metrics are sent when those of the clients are used up.
+        budgets: Budgets::new(sources.app.budgets.limits()),
+        handler: sources,
+    };
+    let group = ListenerGroup::start(listener, service, &config, &threads)
+        .map_err(StartError::Threads)?;
     info!(address = %group.address, "metrics and health are served to the administrator");
     Ok(group)
 }

@@ -50,7 +50,7 @@ const UNSENT_BYTES_MAX: u32 = 128 * 1024;
 /// so a larger buffer would save them one round trip.
 const RECEIVE_BYTES: usize = 64 * 1024;
 
-/// Delay after a failed accept, so that a lack of descriptors does not cause a busy loop.
+/// Pause after a failed accept, so that a lack of descriptors does not cause a busy loop.
 const BACK_OFF: Duration = Duration::from_millis(100);
 
 /// Least time between two scans for connections that hold much; a scan of 10,000 takes about a millisecond.
@@ -96,7 +96,7 @@ fn bind_socket(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Whether the system has no IPv6, or it is disabled.
+/// Tells whether an address cannot be bound because the system has no IPv6, or has it disabled.
 fn has_no_ipv6(error: &io::Error) -> bool {
     let missing = [Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL];
     let code = error.raw_os_error();
@@ -105,7 +105,7 @@ fn has_no_ipv6(error: &io::Error) -> bool {
         .any(|errno| code == Some(errno.raw_os_error()))
 }
 
-/// Returns the inherited socket, or else binds the public address.
+/// Returns the socket that the service manager passed, or else binds the public address.
 pub(super) fn bind_public(config: &Config) -> Result<Socket, StartError> {
     let Some(listener) = &config.inherited else {
         return bind("--listen", config.listen);
@@ -113,7 +113,7 @@ pub(super) fn bind_public(config: &Config) -> Result<Socket, StartError> {
     adopt(listener).map_err(|cause| StartError::listen("--listen", config.listen, cause))
 }
 
-/// Returns a socket for an inherited listener.
+/// Returns a socket of its own for an inherited listener, which stays open.
 fn adopt(listener: &TcpListener) -> io::Result<Socket> {
     let socket = Socket::from(listener.try_clone()?);
     set_options(&socket)?;
@@ -139,12 +139,22 @@ pub(super) fn listen(
     Ok(socket.into())
 }
 
+/// What serves the connections of a listener.
+pub(super) struct ListenerService<H> {
+    pub(super) handler: H,
+    /// `None` for connections without TLS.
+    pub(super) tls: Option<TlsAcceptor>,
+    pub(super) counters: Arc<Counters>,
+    /// The budgets of bytes in flight that the connections count for.
+    pub(super) budgets: Arc<Budgets>,
+}
+
 /// A listener with its threads.
 #[derive(Debug)]
 pub(super) struct ListenerGroup {
     /// The local address.
     pub(super) address: SocketAddr,
-    /// Moved by [`set_phase`].
+    /// The phase of its shutdown; changed by [`set_phase`].
     pub(super) phase: watch::Sender<ShutdownPhase>,
     pub(super) connections: Arc<Connections>,
     /// Returns whether every connection ended by itself, or why none could be accepted.
@@ -152,23 +162,22 @@ pub(super) struct ListenerGroup {
 }
 
 impl ListenerGroup {
-    /// Starts to serve `listener` with `handler`, under TLS if `tls` is given.
+    /// Starts to serve `listener` with the threads and limits of `config`.
     pub(super) fn start<H: Handler>(
         listener: TcpListener,
-        handler: H,
+        service: ListenerService<H>,
         config: &Config,
-        tls: Option<TlsAcceptor>,
-        counters: Arc<Counters>,
-        budgets: Arc<Budgets>,
         threads: &ThreadStarter,
     ) -> io::Result<ListenerGroup> {
         let address = listener.local_addr()?;
         let connections = Arc::new(Connections::new(
             &config.limits,
             config.proxies.clone(),
-            budgets,
+            service.budgets,
         ));
-        let protocols = Protocols::new(handler, config, tls, Arc::clone(&counters));
+        let counters = service.counters;
+        let protocols =
+            Protocols::new(service.handler, config, service.tls, Arc::clone(&counters));
         let mut workers = Vec::new();
         for number in 0..config.threads.get() {
             workers.push(Worker::start(threads, &format!("serve-{number}"))?);
@@ -185,8 +194,8 @@ impl ListenerGroup {
             workers,
             drain_time: config.drain_time,
             phases,
-            accept_logged: None,
-            limit_logged: [None; 2],
+            accept_log: LogThrottle::default(),
+            limit_logs: Default::default(),
         };
         let thread = threads.spawn("accept", move |heartbeat| {
             runtime.block_on(async {
@@ -225,12 +234,12 @@ pub(super) fn set_phase(phase: &watch::Sender<ShutdownPhase>, next: ShutdownPhas
     phase.send_modify(|current| *current = next.max(*current));
 }
 
-/// Waits until `phase` is reached, or the server's handle is dropped.
+/// Waits until `phase` is reached, or the [`ListenerGroup`] is dropped.
 async fn reached(mut phases: watch::Receiver<ShutdownPhase>, phase: ShutdownPhase) {
     let _gone = phases.wait_for(|current| *current >= phase).await;
 }
 
-/// Closes connections that hold much whenever a budget of bytes in flight is short.
+/// Closes connections whenever a budget of bytes in flight is short; see [`Connections::relieve`].
 async fn relieve(connections: &Connections) -> Infallible {
     loop {
         connections.pressed().await;
@@ -248,10 +257,10 @@ struct Acceptor<H> {
     workers: Vec<Worker>,
     drain_time: Duration,
     phases: watch::Receiver<ShutdownPhase>,
-    /// When a failed accept was last logged.
-    accept_logged: Option<Instant>,
-    /// When each [`LimitReached`] was last logged.
-    limit_logged: [Option<Instant>; 2],
+    /// Limits the log lines about failed accepts.
+    accept_log: LogThrottle,
+    /// Limits the log lines about connection limits, indexed by `LimitReached as usize`.
+    limit_logs: [LogThrottle; 2],
 }
 
 impl<H: Handler> Acceptor<H> {
@@ -309,7 +318,7 @@ impl<H: Handler> Acceptor<H> {
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {
                     self.counters.accept_errors.inc();
-                    if is_log_due(&mut self.accept_logged) {
+                    if self.accept_log.take() {
                         warn!(%error, "a connection could not be accepted; trying again");
                     }
                     sleep(BACK_OFF).await;
@@ -353,7 +362,7 @@ impl<H: Handler> Acceptor<H> {
 
     /// Logs that a limit is reached, at most once per [`LOG_INTERVAL`].
     fn log_limit(&mut self, limit: LimitReached) {
-        if !is_log_due(&mut self.limit_logged[limit as usize]) {
+        if !self.limit_logs[limit as usize].take() {
             return;
         }
         let fact = match limit {
@@ -433,7 +442,7 @@ impl Worker {
     }
 }
 
-/// Returns whether only this connection failed, before it was accepted.
+/// Tells whether an accept failed only for this connection, by an act of its peer.
 fn is_of_the_peer(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -444,14 +453,23 @@ fn is_of_the_peer(error: &io::Error) -> bool {
     )
 }
 
-/// Tells whether a repeated event should be logged again, and sets `last`, the time of its last log line, if so.
-fn is_log_due(last: &mut Option<Instant>) -> bool {
-    let now = clock::instant();
-    if last.is_some_and(|last| now - last < LOG_INTERVAL) {
-        return false;
+/// Limits the log lines about a repeated event.
+#[derive(Debug, Default)]
+struct LogThrottle {
+    /// The time of the last line.
+    logged: Option<Instant>,
+}
+
+impl LogThrottle {
+    /// Takes the permission for a line now; returns false less than [`LOG_INTERVAL`] after the last one.
+    fn take(&mut self) -> bool {
+        let now = clock::instant();
+        if self.logged.is_some_and(|logged| now - logged < LOG_INTERVAL) {
+            return false;
+        }
+        self.logged = Some(now);
+        true
     }
-    *last = Some(now);
-    true
 }
 
 #[cfg(test)]

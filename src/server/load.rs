@@ -1,4 +1,4 @@
-//! Builds the served state from the operator's files: reads, checks, dates and builds. Runs at the start and at every
+//! Loads the operator's files: reads, checks and dates them, and builds the served state. This runs at the start and at every
 //! reload, never on a thread that serves.
 
 use std::fs;
@@ -32,11 +32,11 @@ use super::process;
 use super::state_file::replace_file;
 use super::told::ToldChanges;
 
-/// Bytes of review text up to which warnings and insights are derived before anything is served: a fifth of a second of
-/// processor time.
+/// Bytes of review text up to which warnings and insights are derived before the dataset is served, 1 MiB: these take a fifth
+/// of a second of processor time. For a larger dataset they are derived later.
 const AT_ONCE_BYTES: u64 = 1 << 20;
 
-/// The file in the state directory: a date (RFC 3339), a space, a digest, a line feed.
+/// The file in the state directory with the [`ContentDate`]: a date (RFC 3339), a space, a digest, a line feed.
 const DATE_FILE: &str = "content-date";
 
 /// Loads files and builds the served state, at the start and at every reload.
@@ -46,6 +46,7 @@ pub(super) struct Loader {
     base_url: String,
     /// Number of threads that read and build; at a reload they have low priority, so that requests have precedence.
     threads: NonZeroUsize,
+    /// The configured memory limit of the text index in bytes; `None` for the default.
     search_memory: Option<u64>,
     dates: ContentDates,
     told: ToldChanges,
@@ -78,8 +79,8 @@ impl LoadError {
         matches!(self, LoadError::Read(error) if matches!(error.cause, ReadCause::Changing))
     }
 
-    /// Whether the reason is not the content of the files, so that it may pass without a change of them: no free file
-    /// descriptor, memory or thread, or a disk that fails.
+    /// Whether the reason may pass without a change of the files: no free file descriptor, memory or thread, or a disk that
+    /// fails.
     pub(super) fn may_pass(&self) -> bool {
         match self {
             LoadError::Read(error) => error.cause.may_pass(),
@@ -141,7 +142,8 @@ impl Loader {
         self.seen.has_reviews()
     }
 
-    /// Makes the next [`Loader::wait_until_written`] wait at least a second, after files changed while they were read.
+    /// Makes the next [`Loader::wait_until_written`] wait at least a second; to be called after files that changed while
+    /// they were read.
     pub(super) fn forget(&mut self) {
         self.seen = Stamps::default();
     }
@@ -158,13 +160,16 @@ impl Loader {
             Some(directory) => files::read(directory)?,
             None => dataset::embedded(),
         };
-        let notices_file = self.directory().map(files::read_notices).transpose()?;
-        let notices = notices::read(&notices_file.flatten())?;
+        let notices_file = match self.directory() {
+            Some(directory) => files::read_notices(directory)?,
+            None => None,
+        };
+        let notices = notices::read(&notices_file)?;
         let read_ms = elapsed_ms(began);
         let mut decoded = dataset::decode_by(files, clock::now(), self.threads)?;
         self.dates.date(&mut decoded.dataset);
         self.told.date(&mut decoded.dataset);
-        // Only commands need the record, which has all ids.
+        // Only commands need the record of changes, which takes memory for all ids.
         decoded.record = None;
         self.notices = notices.into();
         let elapsed_ms = elapsed_ms(began);
@@ -172,11 +177,18 @@ impl Loader {
         Ok(decoded)
     }
 
-    /// Reads and checks the files like [`Loader::decode`], at the start: waits while they are being written, at most
+    /// Loads the files at the start, and builds the state to serve first. Waits while the files are being written, at most
     /// [`WRITTEN_WAIT_MAX`] in total.
-    pub(super) fn decode_when_written(&mut self) -> Result<Decoded, LoadError> {
+    pub(super) fn build_first(&mut self) -> Result<BuiltState, LoadError> {
+        let decoded = self.decode_when_written()?;
+        let built = self.build(decoded, None, &|| false)?;
+        Ok(built.expect("nothing cancels it"))
+    }
+
+    /// Reads and checks the files like [`Loader::decode`] once they are written.
+    fn decode_when_written(&mut self) -> Result<Decoded, LoadError> {
         let began = instant();
-        // So files that were written long ago are read at once.
+        // The state of the files counts as known, so files that were written long ago are read at once.
         self.seen = self.directory().map(Stamps::of).unwrap_or_default();
         loop {
             self.wait_until_written(began, |left| {
@@ -195,31 +207,26 @@ impl Loader {
         }
     }
 
-    /// Returns the date of a dataset that was refused only because this date is in the future.
-    pub(super) fn time_to_come(&self) -> Option<Timestamp> {
+    /// Reads the files again, and returns the date of their dataset if they were refused only because this date is in the
+    /// future.
+    pub(super) fn future_date(&self) -> Option<Timestamp> {
         let files = files::read(self.directory()?).ok()?;
         let decoded = dataset::decode_by(files, Timestamp::MAX, NonZeroUsize::MIN).ok()?;
         Some(decoded.dataset.updated_at)
     }
 
-    /// Builds the state to serve first. For a large dataset, its insights are those of the `previous` snapshot, and the
-    /// data for deriving its own is returned too. `None` if `cancelled` returns true, which must then stay true.
+    /// Builds the state to serve, and remembers its date and changes. `None` if `cancelled` returns true, which must then
+    /// stay true.
+    ///
+    /// A large dataset is served before its insights are derived: until then it has those of the `previous` snapshot, or none.
     pub(super) fn build(
         &mut self,
         decoded: Decoded,
         previous: Option<&Snapshot>,
         cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Option<(ServedState, Option<Deferred>)>, LoadError> {
+    ) -> Result<Option<BuiltState>, LoadError> {
         let text_bytes = text_bytes(&decoded.dataset);
-        let memory = self.search_memory;
-        let settings = SnapshotSettings {
-            base_url: self.base_url.clone(),
-            index: IndexOptions {
-                memory_bytes: memory.unwrap_or_else(|| process::search_memory(text_bytes)),
-                threads: self.threads,
-                tuning: None,
-            },
-        };
+        let settings = self.snapshot_settings(text_bytes);
         let built = Snapshot::without_insights_unless(&decoded.dataset, &settings, cancelled);
         let Some(snapshot) = built else {
             return Ok(None);
@@ -230,13 +237,16 @@ impl Loader {
             threads: self.threads,
         };
         let is_large = text_bytes > AT_ONCE_BYTES;
-        let first = match previous {
-            _ if !is_large || deferred.has_insights() => deferred.whole(None, cancelled),
-            Some(previous) => Some(deferred.snapshot.with_insights_of(previous)),
-            None => Some(deferred.snapshot.clone()),
-        };
-        let Some(first) = first else {
-            return Ok(None);
+        let first = if !is_large || deferred.has_insights() {
+            match deferred.whole(None, cancelled) {
+                Some(whole) => whole,
+                None => return Ok(None),
+            }
+        } else {
+            match previous {
+                Some(previous) => deferred.snapshot.with_insights_of(previous),
+                None => deferred.snapshot.clone(),
+            }
         };
         if !is_large {
             deferred.log_warnings();
@@ -245,12 +255,37 @@ impl Loader {
         let snapshot = served.snapshot();
         self.dates.remember(snapshot.digest, snapshot.updated_at);
         self.told.store();
-        let later = if is_large { Some(deferred) } else { None };
-        Ok(Some((served, later)))
+        Ok(Some(BuiltState {
+            served,
+            deferred: if is_large { Some(deferred) } else { None },
+        }))
+    }
+
+    fn snapshot_settings(&self, text_bytes: u64) -> SnapshotSettings {
+        let memory_bytes = match self.search_memory {
+            Some(configured) => configured,
+            None => process::search_memory(text_bytes),
+        };
+        SnapshotSettings {
+            base_url: self.base_url.clone(),
+            index: IndexOptions {
+                memory_bytes,
+                threads: self.threads,
+                tuning: None,
+            },
+        }
     }
 }
 
-/// A snapshot that is served without its own insights and warnings, with the data for deriving these.
+/// A state to serve.
+#[derive(Debug)]
+pub(super) struct BuiltState {
+    pub(super) served: ServedState,
+    /// The data for deriving the insights and warnings of a large dataset; `None` if they are derived.
+    pub(super) deferred: Option<Deferred>,
+}
+
+/// A snapshot without insights, and the data for deriving these and the warnings.
 #[derive(Debug)]
 pub(super) struct Deferred {
     snapshot: Snapshot,
@@ -264,8 +299,8 @@ impl Deferred {
         self.decoded.dataset.insights.is_some()
     }
 
-    /// Returns the snapshot with its insights; reviews of the `previous` readings are not read again. `None` once
-    /// `cancelled`.
+    /// Returns the snapshot with its insights; reviews that are in the `previous` readings are not read again. `None` if
+    /// `cancelled` returns true.
     pub(super) fn whole(
         &self,
         previous: Option<&ReviewReadings>,
@@ -292,13 +327,14 @@ fn text_bytes(dataset: &Dataset) -> u64 {
 
 /// Dates the content: no two contents get the same date, and dates never go back.
 ///
-/// The date is that of the files, or one second after that of the previous content if this is later. The last date is
-/// stored in the state directory, so that the rule also holds after a restart; if it cannot be stored, content is
-/// served anyway.
+/// The date of content is that of its files, or one second after the date of the previous content, whichever is later. The
+/// last date is stored in the state directory, so that the rule also holds after a restart. If it cannot be stored, content
+/// is served anyway.
 #[derive(Debug)]
 struct ContentDates {
     /// `None` without a state directory.
     path: Option<PathBuf>,
+    /// That of the content that was served last; `None` if no content was served yet.
     last: Option<ContentDate>,
 }
 
@@ -310,27 +346,35 @@ struct ContentDate {
 }
 
 impl ContentDates {
-    /// Reads the last date of a process with the same state directory.
+    /// Reads the last date that a process with this state directory has stored. An error is logged.
     fn load(state: Option<&Path>) -> ContentDates {
-        let path = state.map(|state| state.join(DATE_FILE));
-        let last = path.as_deref().and_then(|path| {
-            ContentDate::read(path).unwrap_or_else(|error| {
-                warn!(file = %path.display(), %error, "the date of the last content cannot be read");
-                None
-            })
+        let Some(state) = state else {
+            return ContentDates {
+                path: None,
+                last: None,
+            };
+        };
+        let path = state.join(DATE_FILE);
+        let last = ContentDate::read(&path).unwrap_or_else(|error| {
+            warn!(file = %path.display(), %error, "the date of the last content cannot be read");
+            None
         });
-        ContentDates { path, last }
+        ContentDates {
+            path: Some(path),
+            last,
+        }
     }
 
     /// Sets the date of `dataset`.
     fn date(&self, dataset: &mut Dataset) {
-        if let Some(last) = &self.last {
-            dataset.updated_at = if last.digest == hex(&dataset.digest) {
-                last.date
-            } else {
-                let next = Timestamp::from_unix(last.date.unix() + 1);
-                dataset.updated_at.max(next)
-            };
+        let Some(last) = &self.last else {
+            return;
+        };
+        if last.digest == hex(&dataset.digest) {
+            dataset.updated_at = last.date;
+        } else {
+            let next = Timestamp::from_unix(last.date.unix() + 1);
+            dataset.updated_at = dataset.updated_at.max(next);
         }
     }
 
@@ -353,6 +397,7 @@ impl ContentDates {
 }
 
 impl ContentDate {
+    /// Reads the date; `None` if there is no file.
     fn read(path: &Path) -> io::Result<Option<ContentDate>> {
         let text = match fs::read_to_string(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -362,6 +407,7 @@ impl ContentDate {
         Ok(Some(parsed))
     }
 
+    /// Parses the content of the file; `None` if it is damaged.
     fn parse(text: &str) -> Option<ContentDate> {
         let (date, digest) = text.strip_suffix('\n')?.split_once(' ')?;
         let date = parse_timestamp(date.as_bytes())?;
@@ -375,6 +421,7 @@ impl ContentDate {
         })
     }
 
+    /// Replaces the file.
     fn write(&self, path: &Path) -> io::Result<()> {
         let line = format!("{} {}\n", self.date, self.digest);
         replace_file(path, line.as_bytes())
@@ -405,10 +452,9 @@ mod tests {
                 review.text = "* ".repeat(1 << 15);
             }
             decoded.dataset.reviews[0].text += more;
-            let built = loader.build(decoded, None, &|| false).unwrap();
-            let (first, rest) = built.unwrap();
-            assert_eq!(first.snapshot().insights().is_some(), is_there);
-            assert_eq!(rest.is_none(), is_there);
+            let built = loader.build(decoded, None, &|| false).unwrap().unwrap();
+            assert_eq!(built.served.snapshot().insights().is_some(), is_there);
+            assert_eq!(built.deferred.is_none(), is_there);
         }
     }
 

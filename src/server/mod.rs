@@ -2,10 +2,11 @@
 //!
 //! [`start`] is the entry point, for the program and for all tests over a socket. The threads by name: `accept` accepts
 //! connections and waits for shutdown, `serve-N` serve them; `admin-accept` and `admin-serve-0` do the same for the
-//! administrator. `signals` receives signals, and `watch` looks for changed files and certificates. At low priority,
-//! `reload` reads changed files, builds the served state, and then derives the insights and warnings of a large dataset,
-//! `compress` creates compressed variants, and `purge` returns freed memory to the system. `hub` and its workers belong to
-//! the hub. `watchdog` looks whether all of these report, except `compress`, `purge` and `log`, which writes the logs.
+//! administrator. `signals` receives signals, and `watch` looks for changed files and certificates. `reload` reads changed
+//! files, builds the served state, and then derives the insights and warnings of a large dataset; `compress` creates
+//! compressed variants; `purge` returns freed memory to the system; these three have a low priority. `hub` and its workers
+//! belong to the hub, and `log` writes the logs. `watchdog` looks whether the others report; `compress`, `purge` and `log` do
+//! not.
 
 mod admin;
 mod certificate;
@@ -37,9 +38,10 @@ mod told;
 mod watch;
 mod watchdog;
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
+use socket2::Socket;
 use tracing::{info, warn};
 
 use crate::http::{self, AppState, ServedState};
@@ -56,10 +58,10 @@ pub use start_error::StartError;
 pub use threads::end_process_on_panic;
 pub use tls::TlsError;
 
-use listener::ListenerGroup;
-use load::Loader;
+use listener::{ListenerGroup, ListenerService};
+use load::{BuiltState, Loader};
 use metrics::MetricSources;
-use reload::Reloader;
+use reload::{Reloader, ReloaderParts};
 use running::Parts;
 use threads::ThreadStarter;
 use tls::CertificateReloader;
@@ -71,85 +73,65 @@ use tls::CertificateReloader;
 /// If an address cannot be bound, the data or a setting cannot be used, or signals cannot be caught.
 pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, StartError> {
     let started_ms = crate::clock::unix_ms();
-    let tls = config
-        .tls
-        .as_ref()
-        .map(CertificateReloader::load)
-        .transpose()?;
-    let acceptor = tls.as_ref().map(|tls| tls.acceptor.clone());
-    let certificate = tls.as_ref().map(|tls| Arc::clone(&tls.resolver));
-    // Bound before the data are read, so that a port in use is reported at once.
-    let socket = listener::bind_public(&config)?;
-    let bound = socket.local_addr().ok().and_then(|bound| bound.as_socket());
-    let address = bound.unwrap_or(config.listen);
-    let admin = match config.admin_listen {
-        Some(address) => Some((listener::bind("--admin-listen", address)?, address)),
+    let tls = match &config.tls {
+        Some(files) => Some(CertificateReloader::load(files)?),
         None => None,
     };
+    // Bound before the data are read, so that a port in use is reported at once.
+    let sockets = BoundSockets::bind(&config)?;
+    let address = sockets.address;
     refuse_placeholder(&config, address)?;
     warn_of_addresses(&config, address);
     process::log_client_memory(&config, in_flight_bytes(&config));
 
-    let is_public = config.base_url.is_some() || address.ip().is_loopback();
-    let base_url = config
-        .base_url
-        .clone()
-        .unwrap_or_else(|| config.origin_at(address));
+    let base_url = match &config.base_url {
+        Some(base_url) => base_url.clone(),
+        None => config.origin_at(address),
+    };
     let mut loader = Loader::new(&config, &base_url);
-    let decoded = loader.decode_when_written()?;
-    let built = loader.build(decoded, None, &|| false)?;
-    let (served, deferred) = built.expect("nothing cancels it");
+    let BuiltState { served, deferred } = loader.build_first()?;
     let app = make_app(&config, base_url, served)?;
 
     if let Some(signals) = signals {
         signals.catch_stops().map_err(StartError::Signals)?;
     }
-    // The administrator's listener first, so that an address conflict is found before a client is answered.
-    let admin_listener = match admin {
-        Some((socket, address)) => Some(listener::listen("--admin-listen", address, socket)?),
-        None => None,
-    };
-    let listener = listener::listen("--listen", address, socket)?;
+    let listeners = sockets.listen()?;
     let counters = Arc::new(Counters::default());
-    let group = ListenerGroup::start(
-        listener,
-        Arc::clone(&app),
-        &config,
-        acceptor,
-        Arc::clone(&counters),
-        Arc::clone(&app.budgets),
-        &ThreadStarter::new(&app, ""),
-    )
-    .map_err(StartError::Threads)?;
+    let service = ListenerService {
+        handler: Arc::clone(&app),
+        tls: tls.as_ref().map(|tls| tls.acceptor.clone()),
+        counters: Arc::clone(&counters),
+        budgets: Arc::clone(&app.budgets),
+    };
+    let threads = ThreadStarter::new(&app, "");
+    let group = ListenerGroup::start(listeners.public, service, &config, &threads)
+        .map_err(StartError::Threads)?;
+    let is_public = config.base_url.is_some() || address.ip().is_loopback();
     hub::start(&config, &app, is_public)?;
-    let reloader = Reloader::start(
-        &config,
-        Arc::clone(&app),
-        loader,
-        deferred,
-        Arc::clone(&counters),
-        tls,
-    )
-    .map_err(StartError::Threads)?;
     let sources = MetricSources {
         app: Arc::clone(&app),
         counters: Arc::clone(&counters),
-        certificate,
+        certificate: tls.as_ref().map(|tls| Arc::clone(&tls.resolver)),
         connections: Arc::clone(&group.connections),
         started_ms,
     };
-    let admin = match admin_listener {
+    let reloader = Reloader::start(ReloaderParts {
+        poll: config.poll,
+        app: Arc::clone(&app),
+        loader,
+        deferred,
+        counters: Arc::clone(&counters),
+        tls,
+    })
+    .map_err(StartError::Threads)?;
+    let admin = match listeners.admin {
         Some(listener) => Some(admin::start(listener, &config, sources)?),
         None => None,
     };
-
     watchdog::start(&app).map_err(StartError::Threads)?;
+
     systemd::ready();
-    let elapsed_ms = crate::clock::unix_ms() - started_ms;
-    let served = app.current();
-    let version = served.snapshot().version();
-    let reviews = served.snapshot().len();
-    info!(%address, version, reviews, elapsed_ms, "serving");
+    log_serving(&app, address, started_ms);
     let parts = Parts {
         group,
         reloader,
@@ -161,6 +143,56 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
         drain_time: config.drain_time,
         parts: Some(parts),
     })
+}
+
+/// The sockets of a server, bound and not listening yet.
+struct BoundSockets {
+    public: Socket,
+    /// The address of `public`, with the port that the system chose for port 0.
+    address: SocketAddr,
+    /// The socket for the administrator with its address, if there is one.
+    admin: Option<(Socket, SocketAddr)>,
+}
+
+/// The listening sockets of a server.
+struct Listeners {
+    public: TcpListener,
+    admin: Option<TcpListener>,
+}
+
+impl BoundSockets {
+    fn bind(config: &Config) -> Result<BoundSockets, StartError> {
+        let public = listener::bind_public(config)?;
+        let bound = public.local_addr().ok().and_then(|bound| bound.as_socket());
+        let admin = match config.admin_listen {
+            Some(address) => Some((listener::bind("--admin-listen", address)?, address)),
+            None => None,
+        };
+        Ok(BoundSockets {
+            public,
+            address: bound.unwrap_or(config.listen),
+            admin,
+        })
+    }
+
+    /// Listens on the administrator's socket first, so that a conflict of addresses is found before a client is answered.
+    fn listen(self) -> Result<Listeners, StartError> {
+        let admin = match self.admin {
+            Some((socket, address)) => Some(listener::listen("--admin-listen", address, socket)?),
+            None => None,
+        };
+        let public = listener::listen("--listen", self.address, self.public)?;
+        Ok(Listeners { public, admin })
+    }
+}
+
+/// Logs that the server, which began to start at `started_ms`, is ready for requests.
+fn log_serving(app: &AppState, address: SocketAddr, started_ms: i64) {
+    let elapsed_ms = crate::clock::unix_ms() - started_ms;
+    let served = app.current();
+    let version = served.snapshot().version();
+    let reviews = served.snapshot().len();
+    info!(%address, version, reviews, elapsed_ms, "serving");
 }
 
 /// Creates the service with its first state.
@@ -194,10 +226,12 @@ fn make_app(
     Ok(Arc::new(AppState::new(settings, served)?))
 }
 
-/// Returns the budget of bytes in flight, as configured or by the memory of the process.
+/// Returns the budget of bytes in flight: the configured one, or the default for the memory of the process.
 fn in_flight_bytes(config: &Config) -> u64 {
-    let default = process::in_flight_memory;
-    config.in_flight_memory.unwrap_or_else(default)
+    match config.in_flight_memory {
+        Some(bytes) => bytes,
+        None => process::in_flight_memory(),
+    }
 }
 
 /// Refuses a public address under `.example` (RFC 6761 §6.5) on a listener that other machines can reach: subscribers and
@@ -212,8 +246,8 @@ fn refuse_placeholder(config: &Config, address: SocketAddr) -> Result<(), StartE
     Ok(())
 }
 
-/// Warns of a public address that other machines cannot use, or that seems to be that of an unconfigured proxy, and
-/// tells which clients have no limits of their own.
+/// Warns of a public address that other machines cannot use, or that seems to belong to an unconfigured proxy. Tells which
+/// clients have no limits of their own.
 fn warn_of_addresses(config: &Config, address: SocketAddr) {
     if config.base_url.is_none() && !address.ip().is_loopback() {
         warn!(%address, "without --base-url the documents name the listening address, which others cannot use");
@@ -228,8 +262,8 @@ fn warn_of_addresses(config: &Config, address: SocketAddr) {
     }
 }
 
-/// Tells that clients on this machine have no limits of their own, unless a proxy is configured; as a warning if there
-/// seems to be one.
+/// Tells that clients on this machine have no limits of their own, unless a proxy is configured. This is a warning if there
+/// seems to be a proxy that is not configured.
 fn tell_of_exempt_clients(config: &Config, address: SocketAddr) {
     if !config.proxies.networks.is_empty() {
         return;

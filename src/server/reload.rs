@@ -1,8 +1,8 @@
 //! Reload: a changed dataset replaces the current one whole, or not at all.
 //!
-//! One thread does all of it, at low priority, when [`watch`](super::watch) tells it that the files have changed. While it
-//! derives the insights of a large dataset, a change ends the derivation. What fails for a reason that may pass is tried
-//! again.
+//! One thread does all of it, at low priority, when [`watch`](super::watch) tells it that the files have changed. A change
+//! while it derives the insights of a large dataset ends the derivation. A reload that fails for a reason that may pass is
+//! tried again.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +19,6 @@ use crate::hub::priority::{Priority, lower_priority};
 use crate::notices::ReviewNotices;
 use crate::wire::date::Timestamp;
 
-use super::config::Config;
 use super::load::{Deferred, LoadError, Loader};
 use super::metrics::{Counters, ReloadOutcome};
 use super::retry::Retry;
@@ -29,18 +28,18 @@ use super::tls::CertificateReloader;
 use super::watch::{ReloadChannels, ReloadOrders, ReloadTrigger, Watcher};
 use super::{clock, systemd};
 
-/// How long a state that was replaced waits for the requests that began with it; the last of those left then frees it.
+/// How long a replaced state is kept for the requests that began with it. If some are left then, the last of them frees it.
 const REQUESTS_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// A little longer than mimalloc keeps freed pages, `purge_delay`. With `MIMALLOC_PURGE_DELAY=0` it would keep none, at the
-/// cost of page faults in every burst of requests.
+/// A little longer than mimalloc keeps freed pages, which is its `purge_delay` of a second. With `MIMALLOC_PURGE_DELAY=0` it
+/// would keep none, at the cost of page faults in every burst of requests.
 const PURGE_WAIT: Duration = Duration::from_millis(1_100);
 
 /// How often to check whether a date that was in the future has been reached.
 const DATE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Bytes of the files for which the watchdog allows one second more without a report, 1 MiB: parsing and rendering do
-/// not report. Our choice: twenty times what they take on an idle machine.
+/// For this many bytes of the files, 1 MiB, the watchdog allows one more second without a report, because parsing and
+/// rendering do not report. Our choice: twenty times what they take on an idle machine.
 const BYTES_PER_SECOND: u64 = 1 << 20;
 
 /// The code of a refused reload on `/readyz`.
@@ -48,6 +47,20 @@ const REFUSED: &str = "reload_failed";
 
 /// The code of missing files on `/readyz`.
 const GONE: &str = "data_missing";
+
+/// What a [`Reloader`] works with.
+pub(super) struct ReloaderParts {
+    /// How often to look at the files; zero means never.
+    pub(super) poll: Duration,
+    pub(super) app: Arc<AppState>,
+    /// Has read the files that are served now.
+    pub(super) loader: Loader,
+    /// What the start of a large dataset left for later.
+    pub(super) deferred: Option<Deferred>,
+    pub(super) counters: Arc<Counters>,
+    /// `None` without TLS.
+    pub(super) tls: Option<CertificateReloader>,
+}
 
 /// The threads that watch and reload.
 #[derive(Debug)]
@@ -57,16 +70,16 @@ pub(super) struct Reloader {
 }
 
 impl Reloader {
-    /// Begins to look for changes of the files that `loader` has read; `deferred` is what the start of a large dataset
-    /// left for later.
-    pub(super) fn start(
-        config: &Config,
-        app: Arc<AppState>,
-        loader: Loader,
-        deferred: Option<Deferred>,
-        counters: Arc<Counters>,
-        tls: Option<CertificateReloader>,
-    ) -> io::Result<Reloader> {
+    /// Begins to look for changes of the files.
+    pub(super) fn start(parts: ReloaderParts) -> io::Result<Reloader> {
+        let ReloaderParts {
+            poll,
+            app,
+            loader,
+            deferred,
+            counters,
+            tls,
+        } = parts;
         let ReloadChannels {
             trigger,
             requests,
@@ -78,7 +91,7 @@ impl Reloader {
         let sources = directory.map(|directory| SourceWatcher::new(directory, Arc::clone(&app)));
         let watcher = Watcher {
             directory: directory.map(ToOwned::to_owned),
-            poll: config.poll,
+            poll,
             seen: loader.seen(),
             orders: Arc::clone(&orders),
             readiness: Arc::clone(&app.readiness),
@@ -95,7 +108,7 @@ impl Reloader {
                 orders,
                 heartbeat: heartbeat.clone(),
                 deferred: deferred.map(Box::new),
-                due: None,
+                due_date: None,
                 retry: Retry::default(),
                 failure: None,
                 counters,
@@ -124,20 +137,20 @@ struct ReloadWorker {
     loader: Loader,
     orders: Arc<ReloadOrders>,
     heartbeat: Heartbeat,
-    /// What the insights of the dataset that is served are still to be derived from.
+    /// The data for deriving the insights of the dataset that is served; `None` if they are derived.
     deferred: Option<Box<Deferred>>,
-    /// When files that were refused for their date alone are to be read again.
-    due: Option<Timestamp>,
+    /// The future date of files that were refused only for it: they are read again once it is reached.
+    due_date: Option<Timestamp>,
     /// When to try again after a failure that may pass.
     retry: Retry,
-    /// The message of the last failure, which is logged once.
+    /// The message of the last failure, if there was no success since: it is logged only once.
     failure: Option<String>,
     counters: Arc<Counters>,
 }
 
-/// What came of a reload that was not refused.
+/// The result of a reload that was not refused.
 enum ReloadResult {
-    /// The state that is no longer served.
+    /// A new state is served; this is the old one.
     Replaced(Arc<ServedState>),
     /// The content of the files is unchanged.
     Same,
@@ -155,7 +168,7 @@ impl ReloadWorker {
             let seconds = self.loader.file_bytes() / BYTES_PER_SECOND;
             self.heartbeat.allow(Duration::from_secs(seconds));
             self.derive_insights();
-            let _timeout = wakes.recv_timeout(self.wait());
+            let _timeout = wakes.recv_timeout(self.wait_max());
             if self.orders.is_stopping() {
                 return;
             }
@@ -170,17 +183,23 @@ impl ReloadWorker {
         }
     }
 
-    /// Returns how long to wait for orders.
-    fn wait(&self) -> Duration {
-        let retry = self.retry.time_left(clock::instant());
-        let date = self.due.map(|_| DATE_INTERVAL);
-        let times = [retry, date].into_iter().flatten();
-        times.fold(REPORT_INTERVAL, Duration::min)
+    /// Returns how long to wait for orders before the next look at the time.
+    fn wait_max(&self) -> Duration {
+        let mut wait = REPORT_INTERVAL;
+        if let Some(until_retry) = self.retry.time_left(clock::instant()) {
+            wait = wait.min(until_retry);
+        }
+        if self.due_date.is_some() {
+            wait = wait.min(DATE_INTERVAL);
+        }
+        wait
     }
 
     /// Derives the insights of a large dataset that is served already, serves them, and logs the warnings. Until then
-    /// `/insights.json` is that of the dataset before, or answers 503 after a start. A change of the files ends this;
-    /// then nothing is lost, and it begins again if they do not replace the dataset.
+    /// `/insights.json` is that of the previous dataset, or answers 503 after a start.
+    ///
+    /// A change of the files ends the derivation early. It begins again from the start if the changed files do not replace
+    /// the dataset.
     fn derive_insights(&mut self) {
         let Some(deferred) = self.deferred.take() else {
             return;
@@ -200,35 +219,40 @@ impl ReloadWorker {
             }
             Ok(None) if deferred.has_insights() => deferred.log_warnings(),
             Ok(None) => self.deferred = Some(deferred),
-            Err(error) => self.log_rejection(&error),
+            Err(error) => self.report_failure(&error),
         }
     }
 
-    /// Returns the state with the insights of `deferred`; `None` if they are there, or if the files change.
+    /// Returns the state with the insights of `deferred`; `None` if the operator supplied them, or if the files change
+    /// meanwhile.
     fn derive(&self, deferred: &Deferred) -> Result<Option<ServedState>, LoadError> {
         if deferred.has_insights() {
             return Ok(None);
         }
-        // Those of the dataset before.
+        // Reviews that the previous dataset had, too, are not read again.
         let current = self.app.current();
         let previous = current.snapshot().readings().map(Arc::as_ref);
         let whole = deferred.whole(previous, &|| {
             self.heartbeat.report();
             self.orders.is_outdated()
         });
-        let served = whole.map(|whole| ServedState::new(Arc::new(whole)));
-        Ok(served.transpose()?)
+        match whole {
+            Some(snapshot) => Ok(Some(ServedState::new(Arc::new(snapshot))?)),
+            None => Ok(None),
+        }
     }
 
     /// Reads the files if they have changed or a reload was requested, once they are written.
     fn check_files(&mut self, is_requested: bool) {
-        let is_due = self.due.is_some_and(|due| due <= crate::clock::now());
+        let is_due = self
+            .due_date
+            .is_some_and(|date| date <= crate::clock::now());
         let is_retry = self.retry.is_due(clock::instant());
         let is_wanted = is_requested || is_due || is_retry || self.loader.has_changed();
         if self.loader.directory().is_none() || !is_wanted {
             return;
         }
-        self.due = None;
+        self.due_date = None;
         let orders = &self.orders;
         let heartbeat = &self.heartbeat;
         let has_reviews = self.loader.wait_until_written(clock::instant(), |time| {
@@ -241,7 +265,7 @@ impl ReloadWorker {
         }
         if has_reviews {
             self.reload();
-            // What a refused file has taken, too.
+            // Also after a reload that was refused, for which files were read.
             return_freed_memory();
         } else {
             self.report_missing();
@@ -253,7 +277,7 @@ impl ReloadWorker {
         let message = "the data directory has no reviews.json; the previous data is still served";
         warn!(directory = ?self.loader.directory(), "{message}");
         self.record(ReloadOutcome::Gone);
-        // What was wrong with files that are gone no longer matters.
+        // A failure of files that are gone no longer matters.
         self.clear_failure();
         self.app.readiness.report(&Reason::new(GONE, message));
     }
@@ -266,10 +290,10 @@ impl ReloadWorker {
         let elapsed_ms = clock::elapsed_ms(began);
         let result = match caught.unwrap_or(Err(LoadError::Panic)) {
             Ok(result) => result,
-            Err(error) => return self.log_rejection(&error),
+            Err(error) => return self.report_failure(&error),
         };
         if let ReloadResult::Incomplete = result {
-            // Read again, once they are written.
+            // The files are read again once they are written.
             self.loader.forget();
             return self.orders.announce_change();
         }
@@ -284,7 +308,7 @@ impl ReloadWorker {
             info!(elapsed_ms, version, reviews, "a changed dataset is served");
             self.after_publishing(Some(previous));
         } else {
-            // `notices.json` is no part of the content.
+            // The targets in `notices.json`, which is no part of the content, may have changed.
             self.tell_changes();
             self.record(ReloadOutcome::Same);
             info!(elapsed_ms, "the content of the data files is unchanged");
@@ -301,12 +325,12 @@ impl ReloadWorker {
         self.heartbeat.report();
         let current = self.app.current();
         let served = current.snapshot();
-        // Insights that could not be derived are tried again.
-        let has_insights = served.has_own_insights() || self.deferred.is_some();
-        if decoded.dataset.digest == served.digest && has_insights {
+        // The derivation has failed, so the same content is built again.
+        let lacks_insights = !served.has_own_insights() && self.deferred.is_none();
+        if decoded.dataset.digest == served.digest && !lacks_insights {
             return Ok(ReloadResult::Same);
         }
-        // The insights of the dataset that is replaced are no longer wanted, and its texts take memory.
+        // The replaced dataset needs no insights any more, and its texts take memory.
         self.deferred = None;
         let orders = &self.orders;
         let heartbeat = &self.heartbeat;
@@ -314,20 +338,20 @@ impl ReloadWorker {
             heartbeat.report();
             orders.is_stopping()
         })?;
-        let Some((served, deferred)) = built else {
+        let Some(built) = built else {
             return Ok(ReloadResult::Incomplete);
         };
-        self.deferred = deferred.map(Box::new);
-        Ok(ReloadResult::Replaced(self.app.publish(served)))
+        self.deferred = built.deferred.map(Box::new);
+        Ok(ReloadResult::Replaced(self.app.publish(built.served)))
     }
 
-    /// Logs each problem, and reports them on `/readyz`. If the reason may pass, schedules another try.
-    fn log_rejection(&mut self, error: &LoadError) {
+    /// Logs why a dataset cannot be served, and reports it on `/readyz`. If the reason may pass, schedules another try.
+    fn report_failure(&mut self, error: &LoadError) {
         self.record(ReloadOutcome::Refused);
         let mut problems = &[][..];
         let mut message = error.to_string();
         if let LoadError::Data(data) = error {
-            self.due = self.loader.time_to_come();
+            self.due_date = self.loader.future_date();
             problems = &data.listed[..];
             let plural = if data.total == 1 { "" } else { "s" };
             message = format!("the changed dataset has {} problem{plural}", data.total);
@@ -375,7 +399,7 @@ impl ReloadWorker {
         compress(&self.app, served, previous);
     }
 
-    /// Has the hub tell the operator's targets of what has changed in the state that is served.
+    /// Has the hub send notices of what has changed in the served state to the operator's targets.
     fn tell_changes(&self) {
         let notices = self.loader.notices();
         let Some(hub) = self.app.hub() else {
@@ -389,8 +413,8 @@ impl ReloadWorker {
     }
 }
 
-/// Returns one line without the refused value: `/readyz` is public, and a refused file may hold what was never to be
-/// published. The log has the value.
+/// Returns the problem as one line, without the value that caused it: `/readyz` is public, and a value in a refused file
+/// may be confidential. The log has the value.
 fn without_value(problem: &Problem) -> String {
     let problem = Problem {
         value: None,
@@ -399,8 +423,9 @@ fn without_value(problem: &Problem) -> String {
     problem.to_string()
 }
 
-/// Frees the `previous` state and compresses the documents of `served`, until that is replaced or the server is gone, on
-/// a thread of low priority. Until then documents are sent as they are. Then freed memory goes back to the system.
+/// Starts a thread of low priority that frees the `previous` state, compresses the documents of `served`, and returns freed
+/// memory to the system. Until a document is compressed, it is sent as it is. The thread stops early when `served` is
+/// replaced or the server is gone.
 fn compress(app: &Arc<AppState>, served: Arc<ServedState>, previous: Option<Arc<ServedState>>) {
     let app = Arc::downgrade(app);
     let spawned = thread::Builder::new()
@@ -426,17 +451,21 @@ fn is_replaced(served: &Arc<ServedState>, app: &Weak<AppState>) -> bool {
     }
 }
 
-/// Has mimalloc return to the system most of what a load has freed: it does so a second after pages were freed, but looks for
-/// such pages only when a thread frees a page or ends, which a server at rest does not. So a thread ends then; if none can
-/// be started, the only cost is memory.
+/// Has mimalloc return most of the memory that a load has freed to the system.
+///
+/// mimalloc returns a page a second after it was freed, but looks for such pages only when a thread frees a page or ends. In a
+/// server at rest no thread does either, so one is started that ends after that second. If it cannot be started, the only
+/// cost is memory.
 fn return_freed_memory() {
     let _refused = thread::Builder::new()
         .name("purge".to_owned())
         .spawn(|| thread::sleep(PURGE_WAIT));
 }
 
-/// Drops `shared` once no other owner has it, after `wait_max`, or when `cancelled`: it is freed on this thread and not on
-/// one that serves, where other requests would wait for a million reviews to be freed.
+/// Waits until `shared` has no other owner, at most for `wait_max` and until `cancelled` returns true; then drops it.
+///
+/// So it is usually freed on this thread, and not on one that serves, where other requests would wait until a million reviews
+/// are freed.
 fn drop_when_unshared<T>(shared: Arc<T>, wait_max: Duration, cancelled: impl Fn() -> bool) {
     let began = clock::instant();
     while Arc::strong_count(&shared) > 1 && began.elapsed() < wait_max && !cancelled() {

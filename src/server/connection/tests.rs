@@ -14,8 +14,7 @@ use crate::http::{self, Body, Peer};
 use crate::limits::{BudgetLimits, Budgets};
 use crate::server::config::{Config, ServerLimits};
 use crate::server::connection::PING_INTERVAL;
-use crate::server::listener::{self, ListenerGroup, ShutdownPhase};
-use crate::server::metrics::Counters;
+use crate::server::listener::{self, ListenerGroup, ListenerService, ShutdownPhase};
 use crate::server::service::Handler;
 use crate::server::threads::ThreadStarter;
 
@@ -189,7 +188,6 @@ impl Served {
     {
         let mut config = config();
         change(&mut config.limits);
-        let counters = Arc::new(Counters::default());
         let socket = listener::bind("--listen", config.listen).unwrap();
         // With a small send buffer the server has to wait for its clients.
         socket.set_send_buffer_size(64 << 10).unwrap();
@@ -199,16 +197,13 @@ impl Served {
             process_bytes: 64 << 20,
             client_bytes: 0,
         });
-        let listeners = ListenerGroup::start(
-            listener,
-            By(handler),
-            &config,
-            None,
-            counters,
+        let service = ListenerService {
+            handler: By(handler),
+            tls: None,
+            counters: Arc::default(),
             budgets,
-            &threads,
-        );
-        Served(listeners.unwrap())
+        };
+        Served(ListenerGroup::start(listener, service, &config, &threads).unwrap())
     }
 
     fn connect(&self) -> TcpStream {
