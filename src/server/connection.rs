@@ -30,10 +30,10 @@ use super::connections::ConnectionPermit;
 use super::deadline::{ConnectionDeadline, Ending};
 use super::io::{HttpStream, Socket, Stream};
 use super::metrics::Counters;
-use super::service::{Handler, Link};
+use super::service::{ConnectionService, Handler};
 use super::tls;
 
-/// Largest read buffer of hyper; it has to hold a header block, and limits the memory that a slow sender can occupy.
+/// Largest read buffer of hyper. It has to hold a header block, and limits the memory that a slow sender can occupy.
 const BUFFER_BYTES: usize = 32 * 1024;
 
 /// Streams that an HTTP/2 peer may have open at a time.
@@ -42,13 +42,13 @@ const STREAMS_MAX: u32 = 16;
 /// Streams that the peer may reset before they are accepted; one more ends the connection (CVE-2023-44487).
 const RESETS_MAX: usize = 20;
 
-/// What a peer may send on one stream before we have read it; the largest body that we accept needs 16 rounds.
+/// What a peer may send on one stream before the server has read it. The largest accepted body needs 16 round trips.
 const STREAM_WINDOW_BYTES: u32 = 64 * 1024;
 
-/// The same for all the streams of a connection together.
+/// What a peer may send on all streams of a connection together before the server has read it.
 const CONNECTION_WINDOW_BYTES: u32 = 256 * 1024;
 
-/// Response bytes that hyper copies ahead of the peer's window, for each stream.
+/// Bytes of a response that hyper copies for each stream before the peer's window lets it send them.
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
 
 /// Streams that the server may reset for the peer's errors; one more ends the connection (CVE-2025-8671).
@@ -60,8 +60,8 @@ const PING_INTERVAL: Duration = Duration::from_secs(10);
 /// How long the peer may take to answer a ping before its connection is closed.
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long an idle connection stays open after shutdown begins, so that a request already on its way is answered, as
-/// the last one of the connection. At most half of the drain time. Our choice: more than a round trip.
+/// How long an idle connection stays open after shutdown begins, but at most half of the drain time: time for a request
+/// that is already on its way, which is answered as the last one of the connection. Our choice: more than a round trip.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The first byte of every TLS handshake (RFC 8446 §5.1).
@@ -77,11 +77,12 @@ const PREFACE_MIN: usize = 3;
 pub(super) struct Protocols<H> {
     handler: H,
     limits: Arc<ServerLimits>,
+    /// [`FAREWELL`], at most half of the drain time.
     farewell: Duration,
     counters: Arc<Counters>,
     /// `None` if connections do not use TLS.
     tls: Option<TlsAcceptor>,
-    /// Strict-Transport-Security, only under TLS (RFC 6797 §7.2).
+    /// Strict-Transport-Security, which is sent only under TLS (RFC 6797 §7.2); `None` to send none.
     hsts: Option<HeaderValue>,
     http1: http1::Builder,
     http2: http2::Builder<LocalExecutor>,
@@ -135,7 +136,7 @@ impl<H: Handler> Protocols<H> {
             limits: Arc::new(config.limits.clone()),
             farewell: FAREWELL.min(config.drain_time / 2),
             counters,
-            hsts: config.hsts().filter(|_| tls.is_some()),
+            hsts: if tls.is_some() { config.hsts() } else { None },
             tls,
             http1,
             http2,
@@ -147,8 +148,10 @@ impl<H: Handler> Protocols<H> {
     pub(super) async fn serve(self: Arc<Self>, stream: TcpStream, permit: ConnectionPermit) {
         let accepted = clock::instant();
         let mut buffer = [0; PREFACE.len()];
-        let begun = self.first(accepted, &permit, stream.peek(&mut buffer));
-        let Some(Ok(Ok(length @ 1..))) = begun.await else {
+        let peek = stream.peek(&mut buffer);
+        // Otherwise the server stops, the first byte is late, the socket has failed, or the peer has closed it.
+        let Some(Ok(Ok(length @ 1..))) = self.within_head_time(accepted, &permit, peek).await
+        else {
             return;
         };
         let first = &buffer[..length];
@@ -166,12 +169,12 @@ impl<H: Handler> Protocols<H> {
             Some(acceptor) if first[0] == HANDSHAKE => {
                 // Handshake and first head share one timeout; shutdown cancels the handshake.
                 let handshake = Box::pin(acceptor.accept(socket));
-                let shaken = self.first(accepted, &deadline.permit, handshake);
+                let shaken = self.within_head_time(accepted, &deadline.permit, handshake);
                 let Some(result) = shaken.await else {
                     return;
                 };
                 let Ok(Ok(stream)) = result else {
-                    // A timeout or a TLS error; rustls has sent the alert.
+                    // A timeout, or a TLS error, of which rustls has sent the alert.
                     self.counters.handshake_failures.inc();
                     return;
                 };
@@ -181,7 +184,7 @@ impl<H: Handler> Protocols<H> {
             }
             Some(_) => {
                 self.handler
-                    .refused(deadline.permit.address(), HttpError::Plaintext);
+                    .record_refusal(deadline.permit.address(), HttpError::Plaintext);
                 let stream = HttpStream::new(socket, deadline.state);
                 Box::pin(stream.respond_and_close(HttpError::Plaintext)).await;
             }
@@ -189,7 +192,7 @@ impl<H: Handler> Protocols<H> {
     }
 
     /// Waits for `event` until the timeout of the first head; `None` if the connection must close before.
-    async fn first<T>(
+    async fn within_head_time<T>(
         &self,
         accepted: Instant,
         permit: &ConnectionPermit,
@@ -202,9 +205,9 @@ impl<H: Handler> Protocols<H> {
     /// Serves the stream with hyper, in the detected protocol.
     async fn serve_stream<S: Stream>(self: Arc<Self>, stream: S, mut deadline: ConnectionDeadline) {
         let state = Rc::clone(&deadline.state);
-        // If the connection must close already, the request that was read is answered as the last one.
+        // If the connection must close already, the next request is answered as the last one.
         state.is_leaving.set(deadline.permit.leave().is_some());
-        let link = Link {
+        let service = ConnectionService {
             handler: self.handler.clone(),
             peer: deadline.permit.peer(),
             state: Rc::clone(&state),
@@ -213,21 +216,22 @@ impl<H: Handler> Protocols<H> {
         };
         let io = TokioIo::new(HttpStream::new(stream, Rc::clone(&state)));
         if state.is_http2.get() {
-            let mut connection = Box::pin(self.http2.serve_connection(io, link.service()));
+            let mut connection = Box::pin(self.http2.serve_connection(io, service.into_hyper()));
             if let Err(ending) = drive(connection.as_mut(), &mut deadline).await {
                 self.counters.count_ending(ending);
                 state.is_reset.set(ending != Ending::Idle);
             }
             return;
         }
-        let mut connection = Box::pin(self.http1.serve_connection(io, link.service()));
-        // Not `poll_without_shutdown`: that one is ready while a response is still unsent.
+        let mut connection = Box::pin(self.http1.serve_connection(io, service.into_hyper()));
+        // Not by `poll_without_shutdown`, which is ready while a response is still unsent.
         let ended = drive(connection.as_mut(), &mut deadline).await;
         let io = Pin::into_inner(connection).into_parts().io.into_inner();
         Box::pin(self.end_http1(io, &deadline, ended)).await;
     }
 
-    /// Closes an HTTP/1.1 connection: in an orderly way, or as the deadline that passed requires.
+    /// Closes an HTTP/1.1 connection after hyper has ended it, or a deadline has passed: in an orderly way, after our own
+    /// response to a head that is invalid or late, or by a reset.
     async fn end_http1<S: Stream>(
         &self,
         io: HttpStream<S>,
@@ -240,12 +244,12 @@ impl<H: Handler> Protocols<H> {
                 // Errors of hyper are caused by the peer.
                 let error = result.err().and_then(|error| head_error(&error));
                 if let Some(error) = error {
-                    self.handler.refused(peer, error.clone());
+                    self.handler.record_refusal(peer, error.clone());
                     if io.has_dropped_response {
                         return io.respond_and_close(error).await;
                     }
                 }
-                // An evicted connection is closed at once: a new connection already has its place.
+                // An evicted connection is closed at once, because a new connection has its place already.
                 if !deadline.permit.is_evicted() {
                     io.linger().await;
                 }
@@ -253,7 +257,7 @@ impl<H: Handler> Protocols<H> {
             Err(ending) => {
                 self.counters.count_ending(ending);
                 if ending == Ending::HeadTimeout {
-                    self.handler.refused(peer, HttpError::HeadTime);
+                    self.handler.record_refusal(peer, HttpError::HeadTime);
                     return io.respond_and_close(HttpError::HeadTime).await;
                 }
                 deadline.state.is_reset.set(ending != Ending::Idle);
@@ -273,7 +277,7 @@ fn head_error(error: &hyper::Error) -> Option<HttpError> {
     }
 }
 
-/// Polls a hyper connection until it ends or its deadline passes.
+/// Polls a hyper connection until it ends, or fails with how it has to end because its deadline has passed.
 async fn drive<C: GracefulConnection>(
     mut connection: Pin<&mut C>,
     deadline: &mut ConnectionDeadline,
@@ -285,7 +289,7 @@ async fn drive<C: GracefulConnection>(
             if let Poll::Ready(ended) = connection.as_mut().poll(context) {
                 return Poll::Ready(Ok(ended));
             }
-            // hyper 1.12 forgets a request that it has read while the socket was full.
+            // hyper 1.12 forgets a request that it has read while the socket was full, until it is polled again.
             if was_blocked && !deadline.state.is_blocked.get() {
                 continue;
             }

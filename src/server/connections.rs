@@ -1,9 +1,9 @@
 //! The table of open connections: enforces the limits in total and per client, and notifies connections when the server
 //! drains.
 //!
-//! If a limit is reached, the new connection evicts another one of the next [`SAMPLE`] connections, by its [`Standing`]:
-//! the one that has waited longest for a request, or else the one whose request or response makes the least progress.
-//! If all of the sample make progress, the new connection is closed.
+//! If a limit is reached, a new connection evicts an old one. Of [`SAMPLE`] connections it is the one whose [`Standing`] is
+//! first: the one that has waited longest for a request, or else the one whose request or response makes the least progress.
+//! If all of them make progress, the new connection is closed.
 //!
 //! If a budget of bytes in flight is short, [`Connections::relieve`] closes the connections that would hold their bytes
 //! longest at their present rate.
@@ -34,8 +34,8 @@ use crate::wire::network::networks_of_client;
 /// The key of all connections, IPv4 and IPv6.
 const ALL: IpNet = IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::UNSPECIFIED, 0));
 
-/// Connections that are compared for an eviction; limits the time that the table is locked. Our choice, the same as in
-/// nginx.
+/// How many connections are compared for an eviction, which limits the time that the table is locked. Our choice, the same as
+/// in nginx.
 const SAMPLE: usize = 32;
 
 /// Connections that may be open beyond the limit: evicted ones whose tasks have not closed them yet.
@@ -46,15 +46,15 @@ const CLOSING_MAX: u32 = 32;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How long a connection must have been busy before it is closed because it holds much. Our choice: shorter than [`GRACE`],
-/// as a client that reads its response has taken what fits into its window by then.
+/// and long enough for a client that reads its response to take what fits into its window.
 const HOLDING_GRACE: Duration = Duration::from_millis(100);
 
-/// How long a connection may hold its bytes, at its present rate, while a budget is short. Our choice: the time for which a
-/// peer may read nothing while there is room.
+/// How long a connection may hold its bytes, at its present rate, while a budget is short. Our choice: as long as a peer may
+/// read nothing while no budget is short.
 const HOLDING_MAX: Duration = Duration::from_secs(60);
 
-/// Progress is measured from the start of a request, again when its output is not read at once, and again from the first
-/// event after this time, so that bytes of long ago do not count.
+/// How long progress is measured before it is measured anew, so that bytes of long ago do not count. It is measured anew
+/// also at the start of a request, and when the peer does not read output at once.
 const PROGRESS_WINDOW: Duration = Duration::from_secs(10);
 
 /// The value of `waits_since` of a connection that does not wait for a request.
@@ -71,9 +71,10 @@ pub(super) struct Connections {
     pub(super) max: u32,
     /// Largest number of connections of one client; 0 for no limit.
     per_address_max: u32,
-    /// Peers without a limit.
+    /// Peers to which `per_address_max` does not apply.
     proxies: Proxies,
     budgets: Arc<Budgets>,
+    /// The time from which the times in the table count.
     began: Instant,
     /// Number of connections that were evicted while they were idle.
     pub(super) evicted: Counter,
@@ -86,7 +87,8 @@ pub(super) struct Connections {
 
 #[derive(Debug, Default)]
 struct Table {
-    next: u64,
+    /// The key of the next connection.
+    next_key: u64,
     entries: HashMap<u64, ConnectionEntry>,
     /// The connections of each network that has some, and those of [`ALL`].
     networks: HashMap<IpNet, BTreeSet<u64>>,
@@ -102,7 +104,7 @@ struct ConnectionEntry {
     status: Arc<ConnectionStatus>,
     /// Wakes the connection's task; `None` before its first wait.
     waker: Option<Waker>,
-    /// The networks in which it is counted: its client and the /48 of this, unless the peer is a proxy, and [`ALL`].
+    /// The networks in which the connection is counted: the client and its /48, unless the peer is a proxy; and [`ALL`].
     networks: [Option<IpNet>; 3],
 }
 
@@ -110,13 +112,13 @@ struct ConnectionEntry {
 #[derive(Debug)]
 struct ConnectionStatus {
     account: Account,
-    /// Since when the connection only waits for a request; else `BUSY`.
+    /// Since when the connection only waits for a request; [`BUSY`] if it does not.
     waits_since: AtomicU64,
-    /// When the measured progress of a busy connection began.
+    /// Since when the progress of a busy connection is measured.
     progress_since: AtomicU64,
-    /// Bytes read and written since then.
+    /// Bytes read and written since `progress_since`.
     progress_bytes: AtomicU64,
-    /// Whether it must close, as `Eviction as u8`.
+    /// Whether the connection must close, as `Eviction as u8`.
     eviction: AtomicU8,
 }
 
@@ -130,14 +132,14 @@ enum Eviction {
     Abort = 2,
 }
 
-/// How a connection stands in an eviction: the first is evicted.
+/// The order in which connections are evicted: the least first. A connection that makes progress has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
-    /// It has only waited for a request for [`GRACE`] or longer.
+    /// It has only waited for a request, for [`GRACE`] or longer.
     Idle { since: u64 },
     /// Its request or response has made less progress than [`RATE_MIN`] bytes per second, for [`GRACE`] or longer.
     Stalled { rate: u64, since: u64 },
-    /// It has only waited for a request for a shorter time.
+    /// It has only waited for a request, for less than [`GRACE`].
     New { since: u64 },
 }
 
@@ -147,12 +149,12 @@ impl ConnectionStatus {
         let waits_since = self.waits_since.load(Relaxed);
         if waits_since == BUSY {
             let progress = self.progress(now);
-            if progress.elapsed < micros(GRACE) || !progress.is_slow() {
+            if progress.elapsed_us < micros(GRACE) || !progress.is_slow() {
                 return None;
             }
             return Some(Standing::Stalled {
                 rate: progress.rate(),
-                since: now - progress.elapsed,
+                since: now - progress.elapsed_us,
             });
         }
         let since = waits_since;
@@ -166,40 +168,45 @@ impl ConnectionStatus {
     /// Returns the progress of a busy connection until `now`.
     fn progress(&self, now: u64) -> Progress {
         Progress {
-            elapsed: now.saturating_sub(self.progress_since.load(Relaxed)),
+            elapsed_us: now.saturating_sub(self.progress_since.load(Relaxed)),
             bytes: self.progress_bytes.load(Relaxed),
         }
     }
 }
 
-/// Bytes that a busy connection has moved, and the time in microseconds that it has taken.
+/// The measured progress of a busy connection.
 #[derive(Clone, Copy, Debug)]
 struct Progress {
-    elapsed: u64,
+    elapsed_us: u64,
+    /// Bytes read and written in this time.
     bytes: u64,
 }
 
 impl Progress {
     /// Returns the bytes per second.
     fn rate(self) -> u64 {
-        self.bytes.saturating_mul(1_000_000) / self.elapsed.max(1)
+        self.bytes.saturating_mul(1_000_000) / self.elapsed_us.max(1)
     }
 
+    /// Tells whether it is less than [`RATE_MIN`].
     fn is_slow(self) -> bool {
         self.rate() < u64::from(RATE_MIN)
     }
 
-    /// Returns the microseconds in which `held` bytes move at this rate.
-    fn time_for(self, held: u64) -> u64 {
-        let time = u128::from(held) * u128::from(self.elapsed) / u128::from(self.bytes + 1);
-        u64::try_from(time).unwrap_or(u64::MAX)
+    /// Returns the microseconds in which `held_bytes` bytes would move at this rate. One byte counts as moved in any case.
+    fn time_for(self, held_bytes: u64) -> u64 {
+        let byte_us = u128::from(held_bytes) * u128::from(self.elapsed_us);
+        let time_us = byte_us / u128::from(self.bytes + 1);
+        u64::try_from(time_us).unwrap_or(u64::MAX)
     }
 }
 
-/// The limit that was reached: that of all connections, or that of an address or its /48.
+/// The limit of connections that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitReached {
+    /// That of all connections.
     All = 0,
+    /// That of a client, or of its /48.
     Address = 1,
 }
 
@@ -208,9 +215,9 @@ pub(super) enum LimitReached {
 pub(super) enum Leave {
     /// The server stops.
     Drain,
-    /// A new connection has its place.
+    /// A new connection has its place. It was idle: a request that has arrived meanwhile is answered.
     Evicted,
-    /// A new connection has its place, or the bytes that it holds are needed; it must close at once.
+    /// A new connection has its place, or the bytes that it holds are needed. It must close at once.
     Aborted,
 }
 
@@ -236,14 +243,14 @@ impl Connections {
         }
     }
 
-    /// Adds a connection from `peer`; returns also the limit that was reached if another connection was evicted. Fails
-    /// with the limit if all of the sample make progress, or [`CLOSING_MAX`] evicted ones are not closed yet.
-    pub(super) fn admit(
-        self: &Arc<Self>,
-        peer: IpAddr,
-    ) -> Result<(ConnectionPermit, Option<LimitReached>), LimitReached> {
-        let share = self.per_address_max;
-        let is_counted = share > 0 && !self.proxies.contain(peer);
+    /// Adds a connection from `peer`, for which another one may be evicted.
+    ///
+    /// # Errors
+    /// The limit that is reached, if all connections of the sample make progress, or [`CLOSING_MAX`] evicted ones are not
+    /// closed yet.
+    pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<Admitted, LimitReached> {
+        let address_max = self.per_address_max;
+        let is_counted = address_max > 0 && !self.proxies.contain(peer);
         let [client, site] = if is_counted {
             networks_of_client(peer)
         } else {
@@ -251,23 +258,28 @@ impl Connections {
         };
         let networks = [client, site, Some(ALL)];
         let limits = [
-            (share, LimitReached::Address),
-            (share.saturating_mul(SITE_SHARES), LimitReached::Address),
+            (address_max, LimitReached::Address),
+            (address_max.saturating_mul(SITE_SHARES), LimitReached::Address),
             (self.max, LimitReached::All),
         ];
         let now = micros(self.began.elapsed());
         let mut table = self.lock();
-        let mut closed_for = None;
+        let mut evicted_for = None;
         for (network, (max, limit)) in networks.into_iter().zip(limits) {
-            if let Some(network) = network
-                && table.open(network) >= max as usize
-            {
-                match table.evict(network, now).ok_or(limit)? {
-                    Eviction::Abort => self.evicted_stalled.inc(),
-                    Eviction::None | Eviction::Idle => self.evicted.inc(),
-                };
-                closed_for = Some(limit);
+            let Some(network) = network else {
+                continue;
+            };
+            if table.open(network) < max as usize {
+                continue;
             }
+            let Some(standing) = table.evict(network, now) else {
+                return Err(limit);
+            };
+            match standing {
+                Standing::Stalled { .. } => self.evicted_stalled.inc(),
+                Standing::Idle { .. } | Standing::New { .. } => self.evicted.inc(),
+            };
+            evicted_for = Some(limit);
         }
         let status = Arc::new(ConnectionStatus {
             account: self.budgets.account(self.proxies.limited(peer)),
@@ -288,12 +300,16 @@ impl Connections {
             peer,
             measured_from: Cell::new(0),
         };
-        Ok((permit, closed_for))
+        Ok(Admitted {
+            permit,
+            evicted_for,
+        })
     }
 
-    /// Closes connections until the budgets have room again: those that would hold their bytes longest at their present
-    /// rate, of those that have been busy for [`HOLDING_GRACE`] and would hold them for [`HOLDING_MAX`]; if the process's
-    /// budget is used up, also of all that have been busy for [`GRACE`].
+    /// Closes connections until no budget is short, those first that would hold their bytes longest at their present rate.
+    ///
+    /// Only connections are closed that have been busy for [`HOLDING_GRACE`], and would hold their bytes for [`HOLDING_MAX`].
+    /// If the budget of the process is used up, also others are, if they have been busy for [`GRACE`].
     pub(super) fn relieve(&self) {
         self.relieve_at(micros(self.began.elapsed()));
     }
@@ -302,20 +318,20 @@ impl Connections {
         let is_used_up = self.budgets.is_used_up();
         let mut excess = self.budgets.excess();
         let table = self.lock();
+        // How long each would hold its bytes, the longest first, and its key.
         let mut holders: Vec<(Reverse<u64>, u64)> = Vec::new();
         for (key, entry) in &table.entries {
             let status = &entry.status;
             let held = status.account.held();
             let is_busy = status.waits_since.load(Relaxed) == BUSY;
             let progress = status.progress(now);
-            let time = progress.time_for(held);
-            let is_long = progress.elapsed >= micros(HOLDING_GRACE) && time >= micros(HOLDING_MAX);
-            if held > 0
-                && is_busy
-                && (is_long || (is_used_up && progress.elapsed >= micros(GRACE)))
-                && status.eviction.load(SeqCst) == Eviction::None as u8
-            {
-                holders.push((Reverse(time), *key));
+            let time_us = progress.time_for(held);
+            let holds_long =
+                progress.elapsed_us >= micros(HOLDING_GRACE) && time_us >= micros(HOLDING_MAX);
+            let may_close = holds_long || (is_used_up && progress.elapsed_us >= micros(GRACE));
+            let is_closing = status.eviction.load(SeqCst) != Eviction::None as u8;
+            if held > 0 && is_busy && may_close && !is_closing {
+                holders.push((Reverse(time_us), *key));
             }
         }
         holders.sort_unstable();
@@ -325,7 +341,7 @@ impl Connections {
             }
             if let Some(entry) = table.entries.get(&key) {
                 excess = excess.saturating_sub(entry.status.account.held());
-                entry.abort();
+                entry.evict(Eviction::Abort);
                 self.evicted_holding.inc();
             }
         }
@@ -349,14 +365,14 @@ impl Connections {
         }
     }
 
-    /// Waits until no connection is open, for at most `deadline`; false if some still are.
-    pub(super) async fn drained(&self, deadline: Duration) -> bool {
+    /// Waits until no connection is open, for at most `time_max`; false if some still are.
+    pub(super) async fn drained(&self, time_max: Duration) -> bool {
         let ended = async {
             while self.open() > 0 {
                 self.ended.notified().await;
             }
         };
-        timeout(deadline, ended).await.is_ok()
+        timeout(time_max, ended).await.is_ok()
     }
 
     /// Locks the table; no panic can leave it inconsistent.
@@ -372,8 +388,8 @@ impl Table {
     }
 
     fn insert(&mut self, entry: ConnectionEntry) -> u64 {
-        let key = self.next;
-        self.next += 1;
+        let key = self.next_key;
+        self.next_key += 1;
         for network in entry.networks.into_iter().flatten() {
             self.networks.entry(network).or_default().insert(key);
         }
@@ -394,24 +410,24 @@ impl Table {
         Some(entry)
     }
 
-    /// Closes the connection of `network` whose [`Standing`] is first, of a sample; `None` if all make progress. Its
-    /// place in the table is free at once.
-    fn evict(&mut self, network: IpNet, now: u64) -> Option<Eviction> {
+    /// Closes the connection of `network` whose [`Standing`] is first in a sample, and returns the standing. Its place in the
+    /// table is free at once. `None` if all of the sample make progress, or [`CLOSING_MAX`] are closing.
+    fn evict(&mut self, network: IpNet, now: u64) -> Option<Standing> {
         if self.closing >= CLOSING_MAX {
             return None;
         }
         let (standing, key) = self.first_in_sample(network, now)?;
         let entry = self.remove(key)?;
         self.closing += 1;
-        if let Standing::Stalled { .. } = standing {
-            entry.abort();
-            return Some(Eviction::Abort);
-        }
-        entry.evict(Eviction::Idle);
-        Some(Eviction::Idle)
+        entry.evict(match standing {
+            Standing::Stalled { .. } => Eviction::Abort,
+            Standing::Idle { .. } | Standing::New { .. } => Eviction::Idle,
+        });
+        Some(standing)
     }
 
-    /// Returns the connection whose [`Standing`] is first, of the next [`SAMPLE`] ones of `network`.
+    /// Returns the first [`Standing`] of the next [`SAMPLE`] connections of `network`, with the key of the connection. The
+    /// next sample begins behind this one.
     fn first_in_sample(&mut self, network: IpNet, now: u64) -> Option<(Standing, u64)> {
         let from = self.sample_from;
         let keys = self.networks.get(&network)?;
@@ -427,17 +443,21 @@ impl Table {
 }
 
 impl ConnectionEntry {
-    /// Makes the connection close at once.
-    fn abort(&self) {
-        self.evict(Eviction::Abort);
-    }
-
+    /// Makes the connection close.
     fn evict(&self, eviction: Eviction) {
         self.status.eviction.store(eviction as u8, SeqCst);
         if let Some(waker) = &self.waker {
             waker.wake_by_ref();
         }
     }
+}
+
+/// A connection that was added to the table.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    pub(super) permit: ConnectionPermit,
+    /// The limit that was reached, if another connection was evicted.
+    pub(super) evicted_for: Option<LimitReached>,
 }
 
 /// The place of a connection in the table; dropping it frees the place.
@@ -466,7 +486,7 @@ impl ConnectionPermit {
     }
 
     /// Waits for `event`; `None` if the connection is evicted before, or the server stops and the event does not follow
-    /// within `farewell`. After the first call, the current task is woken when the connection must close.
+    /// within `farewell`. The task that calls it is from then on woken whenever the connection must close.
     pub(super) async fn unless_leaving<T>(
         &self,
         event: impl Future<Output = T>,
@@ -507,12 +527,12 @@ impl ConnectionPermit {
         None
     }
 
-    /// Tells whether a new connection has the permit of this one, or what it holds is needed.
+    /// Tells whether a new connection has the place of this one, or the bytes that it holds are needed.
     pub(super) fn is_evicted(&self) -> bool {
         self.status.eviction.load(SeqCst) != Eviction::None as u8
     }
 
-    /// Records that the connection has been idle since this time.
+    /// Records that the connection has only waited for a request since this time.
     pub(super) fn note_waiting(&self, since: Instant) {
         let since = micros(since - self.connections.began);
         self.status.waits_since.store(since, Relaxed);
@@ -523,7 +543,7 @@ impl ConnectionPermit {
         let status = &self.status;
         let now = micros(now - self.connections.began);
         let was_busy = status.waits_since.swap(BUSY, Relaxed) == BUSY;
-        if was_busy && status.progress(now).elapsed < micros(PROGRESS_WINDOW) {
+        if was_busy && status.progress(now).elapsed_us < micros(PROGRESS_WINDOW) {
             let bytes = moved_bytes - self.measured_from.get();
             status.progress_bytes.store(bytes, Relaxed);
             return;
@@ -531,7 +551,7 @@ impl ConnectionPermit {
         self.measure_from(now, moved_bytes);
     }
 
-    /// Records that the peer does not read all output at once. What its socket has taken before is no progress.
+    /// Records that the peer does not read all output at once. What the socket has taken until now does not count as progress.
     pub(super) fn note_blocked(&self, now: Instant, moved_bytes: u64) {
         self.measure_from(micros(now - self.connections.began), moved_bytes);
     }
@@ -547,7 +567,7 @@ impl ConnectionPermit {
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut table = self.connections.lock();
-        // A connection whose permit another has got has been removed already.
+        // An evicted connection has been removed from the table already.
         if table.remove(self.key).is_none() {
             table.closing = table.closing.saturating_sub(1);
         }

@@ -343,10 +343,10 @@ impl<H: Handler> Acceptor<H> {
     /// an unlimited queue.
     fn admit(&mut self, stream: TcpStream, peer: SocketAddr) {
         match self.connections.admit(peer.ip()) {
-            Ok((permit, closed_for)) => {
+            Ok(admitted) => {
                 self.counters.accepted.inc();
-                self.dispatch(stream, permit);
-                if let Some(limit) = closed_for {
+                self.dispatch(stream, admitted.permit);
+                if let Some(limit) = admitted.evicted_for {
                     self.log_limit(limit);
                 }
             }

@@ -1,4 +1,5 @@
-//! The hyper service of a connection: calls the handler, catches panics, and yields to other connections.
+//! Answers the requests of a connection, as hyper's service: calls the handler, catches panics, and yields to other
+//! connections.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -25,7 +26,8 @@ use super::deadline::ConnectionState;
 use super::logs::panic_message;
 
 /// How long one poll of a connection may answer requests before other connections are polled; enough for some searches.
-/// hyper answers up to 16 pipelined requests in a poll, and tokio checks the sockets after 61 polls.
+/// Otherwise others would wait long: hyper answers up to 16 pipelined requests in a poll, and tokio checks the sockets after
+/// 61 polls.
 const POLL_TIME_MAX: Duration = Duration::from_micros(250);
 
 /// Answers requests: `http::handle` on the public listener, metrics on the administrator's, test handlers in tests.
@@ -41,9 +43,8 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
     /// Returns the response to a request whose handler panicked.
     fn internal_error(&self) -> Response<Body>;
 
-    /// Records that the connection of `peer` answered with `error` without a call of `handle`: to an invalid request, or
-    /// after a timeout.
-    fn refused(&self, _peer: IpAddr, _error: HttpError) {}
+    /// Records that the connection of `peer` sent `error` without a call of `handle`, because a request was invalid or late.
+    fn record_refusal(&self, _peer: IpAddr, _error: HttpError) {}
 }
 
 /// The service of the public listener.
@@ -62,26 +63,26 @@ impl Handler for Arc<AppState> {
         http::internal_error()
     }
 
-    fn refused(&self, peer: IpAddr, error: HttpError) {
+    fn record_refusal(&self, peer: IpAddr, error: HttpError) {
         http::record_refusal(self, peer, error);
     }
 }
 
-/// The state that the responses of one connection share.
+/// Answers the requests of one connection.
 #[derive(Debug)]
-pub(super) struct Link<H> {
+pub(super) struct ConnectionService<H> {
     pub(super) handler: H,
     pub(super) peer: Peer,
     pub(super) state: Rc<ConnectionState>,
-    /// Number of further requests; the connection is closed after the last.
+    /// How many more requests are answered; the connection is closed after the last.
     pub(super) requests_left: Cell<u32>,
-    /// Strict-Transport-Security of every response.
+    /// Strict-Transport-Security of every response; `None` to send none.
     pub(super) hsts: Option<HeaderValue>,
 }
 
-impl<H: Handler> Link<H> {
-    /// Returns the service of the connection.
-    pub(super) fn service(
+impl<H: Handler> ConnectionService<H> {
+    /// Returns the service that hyper calls for each request.
+    pub(super) fn into_hyper(
         self,
     ) -> impl Service<
         Request<Incoming>,
@@ -89,23 +90,25 @@ impl<H: Handler> Link<H> {
         Error = Infallible,
         Future: 'static,
     > {
-        let link = Rc::new(self);
+        let service = Rc::new(self);
         service_fn(move |request| {
-            link.requests_left.update(|left| left.saturating_sub(1));
-            let is_last = link.requests_left.get() == 0;
-            link.state.note_request();
-            let share = link.hold_stream();
-            let handling = Handling(Rc::clone(&link));
+            service
+                .requests_left
+                .update(|left| left.saturating_sub(1));
+            let is_last = service.requests_left.get() == 0;
+            service.state.note_request();
+            let share = service.hold_stream();
+            let handling = Handling(Rc::clone(&service));
             async move {
-                let link = &handling.0;
-                let began = link.begin().await;
-                let response = link.handle(request, began).await;
-                Ok(link.finish(response, share, is_last))
+                let service = &handling.0;
+                let began = service.wait_for_turn().await;
+                let response = service.handle(request, began).await;
+                Ok(service.finish(response, share, is_last))
             }
         })
     }
 
-    /// Counts a stream of HTTP/2, whose memory cannot be refused; on HTTP/1.1 it is that of the connection.
+    /// Counts a stream of HTTP/2, whose memory cannot be refused; `None` on HTTP/1.1, where the connection is counted.
     fn hold_stream(&self) -> Option<Share> {
         if !self.state.is_http2.get() {
             return None;
@@ -113,22 +116,23 @@ impl<H: Handler> Link<H> {
         Some(self.peer.account.hold_stream())
     }
 
-    /// Yields to other connections if this one has used up its time, and returns the time of the request.
-    async fn begin(&self) -> Instant {
+    /// Yields to other connections until this one has time left in its poll; returns the time then.
+    async fn wait_for_turn(&self) -> Instant {
         let mut now = clock::instant();
-        let poll = &self.state.now;
-        while now - poll.get() >= POLL_TIME_MAX {
-            let seen = poll.get();
+        let poll_began = &self.state.now;
+        while now - poll_began.get() >= POLL_TIME_MAX {
+            let used_up = poll_began.get();
             tokio::task::yield_now().await;
             now = clock::instant();
-            // The first of the streams that wait here starts a new time slice, and the others share it.
-            if poll.get() == seen {
-                poll.set(now);
+            // The first of the streams that wait here begins new time, which the others share.
+            if poll_began.get() == used_up {
+                poll_began.set(now);
             }
         }
         now.into_std()
     }
 
+    /// Calls the handler; a panic becomes a response.
     async fn handle(&self, request: Request<Incoming>, began: Instant) -> Response<Body> {
         // A panic leaves no inconsistent state: shared state is atomic, or replaced as a whole.
         let mut response = pin!(async { self.handler.handle(request, &self.peer, began).await });
@@ -180,7 +184,7 @@ impl<H: Handler> Link<H> {
 }
 
 /// A request in progress; dropped with its stream if that is reset.
-struct Handling<H>(Rc<Link<H>>);
+struct Handling<H>(Rc<ConnectionService<H>>);
 
 impl<H> Drop for Handling<H> {
     fn drop(&mut self) {
@@ -188,13 +192,15 @@ impl<H> Drop for Handling<H> {
     }
 }
 
-/// The body of a response, which tells the connection's state when hyper has dropped it. On HTTP/2 the peer may close the
-/// window of a stream while the socket is writable, and only the body that hyper still holds shows it.
+/// The body of a response, which tells the connection's state when hyper has dropped it.
+///
+/// On HTTP/2 a peer can keep a response from being sent by the window of its stream, while the socket is writable: that a
+/// response is unfinished shows only in its body, which hyper still holds.
 #[derive(Debug)]
 pub(super) struct TrackedBody {
     body: Body,
     state: Rc<ConnectionState>,
-    /// The share of the stream.
+    /// The share of the stream, given back with the body; `None` on HTTP/1.1.
     _share: Option<Share>,
 }
 

@@ -145,7 +145,7 @@ async fn a_deadline_comes_also_to_a_task_that_had_used_up_its_budget() {
         client_bytes: 0,
     });
     let table = Arc::new(Connections::new(&limits, proxies, budgets));
-    let (permit, _) = table.admit([127, 0, 0, 1].into()).expect("a permit");
+    let permit = table.admit([127, 0, 0, 1].into()).expect("a permit").permit;
     let mut deadline = ConnectionDeadline::new(clock::instant(), limits, s(1), permit);
     let mut polls = 0;
     let action = poll_fn(|context| {
