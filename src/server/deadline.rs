@@ -29,23 +29,32 @@ use super::config::ServerLimits;
 use super::connections::{ConnectionPermit, Leave};
 use crate::limits::{Account, ENCODED_OUTPUT_BYTES, RATE_MIN, Share, UNREAD_OUTPUT_BYTES};
 
-/// How long a peer may take to close its side of a connection that we are closing.
+/// How long a peer may take to close its side of a connection that the server is closing.
 const CLOSING: Duration = Duration::from_secs(5);
 
 /// How many times [`ServerLimits::rate_time`] a peer can be ahead of the minimum rate. Our choice: clients that limit their
-/// own rate read a megabyte at once and then nothing for minutes; without a limit a peer could stall for ever after it.
+/// own rate read a megabyte at once, and then nothing for minutes. Without this limit a peer could read much at once, and
+/// then nothing for ever.
 const CREDIT_MAX: u32 = 5;
 
 /// How far hyper is with a response of ours, on HTTP/1.1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ResponseProgress {
-    /// It has written it completely, or there is none.
+    /// hyper has written the response completely, or there is none.
     #[default]
     None,
-    /// It holds its body, and perhaps its head.
+    /// hyper holds the body of the response, and perhaps its head.
     Body,
-    /// It has encoded it, and has not written all of it.
+    /// hyper has encoded the response, and has not written all of it.
     Encoded,
+}
+
+/// The deadline of output that the peer has to read.
+#[derive(Clone, Copy, Debug)]
+struct OutputDeadline {
+    at: Instant,
+    /// Bytes that the kernel had accepted when the deadline was computed.
+    written: u64,
 }
 
 /// The state of one connection, updated by the socket, the service and the deadline, all on one thread.
@@ -55,11 +64,11 @@ pub(super) struct ConnectionState {
     pub(super) is_http2: Cell<bool>,
     /// Whether the connection uses TLS.
     pub(super) is_tls: Cell<bool>,
-    /// The time of the current poll: the clock is read once per poll.
+    /// The time of the current poll. The clock is read when it begins, and again only if it has taken long.
     pub(super) now: Cell<Instant>,
     /// When a byte last moved in either direction.
     last_io: Cell<Instant>,
-    /// When the last handler or response body ended.
+    /// When the last handler ended, or on HTTP/2 the last response body.
     last_answer: Cell<Instant>,
     /// When the first byte of an incomplete head was read.
     head_since: Cell<Option<Instant>>,
@@ -71,9 +80,9 @@ pub(super) struct ConnectionState {
     read: Cell<u64>,
     /// Handlers that have not answered yet.
     handling: Cell<u32>,
-    /// Responses whose body hyper still holds; counted on HTTP/2 only.
+    /// Responses whose body hyper still holds, on HTTP/2.
     sending: Cell<u32>,
-    /// The response of HTTP/1.1 that hyper holds.
+    /// How far hyper is with the last response, on HTTP/1.1.
     response: Cell<ResponseProgress>,
     /// Whether the next response must be the last.
     pub(super) is_leaving: Cell<bool>,
@@ -81,8 +90,8 @@ pub(super) struct ConnectionState {
     pub(super) is_reset: Cell<bool>,
     /// Whether a write has blocked, and not everything has been flushed since.
     pub(super) is_blocked: Cell<bool>,
-    /// Deadline of the pending output, and the bytes written when it was computed.
-    pending: Cell<Option<(Instant, u64)>>,
+    /// The deadline of pending output, as computed last; `None` while there was none.
+    pending: Cell<Option<OutputDeadline>>,
 }
 
 impl ConnectionState {
@@ -140,7 +149,7 @@ impl ConnectionState {
         self.last_answer.set(self.now.get());
     }
 
-    /// Records that hyper has a response with its body. On HTTP/2 the peer's flow-control window may delay it.
+    /// Records that hyper has got a response with its body.
     pub(super) fn note_body(&self) {
         if self.is_http2.get() {
             self.sending.update(|count| count + 1);
@@ -149,7 +158,7 @@ impl ConnectionState {
         }
     }
 
-    /// Records that hyper has dropped such a body.
+    /// Records that hyper has dropped the body of a response.
     pub(super) fn note_body_end(&self) {
         if self.is_http2.get() {
             self.sending.update(|count| count - 1);
@@ -166,15 +175,16 @@ impl ConnectionState {
         }
     }
 
-    /// Tells whether what hyper writes now is its own response to an invalid head: no handler runs, whose body may need
-    /// `100 Continue`, and it holds no response of ours.
+    /// Tells whether what hyper writes now is its own response to an invalid head.
+    ///
+    /// It is if hyper holds no response of ours and no handler runs: while one runs, hyper may write `100 Continue`.
     pub(super) fn is_hyper_responding(&self) -> bool {
         !self.is_http2.get()
             && self.handling.get() == 0
             && self.response.get() == ResponseProgress::None
     }
 
-    /// Records that the connection is closing; later calls have no effect.
+    /// Records that the connection is closing; only the first call has an effect.
     pub(super) fn note_closing(&self) {
         let since = self.closing_since.get().unwrap_or(self.now.get());
         self.closing_since.set(Some(since));
@@ -195,12 +205,12 @@ impl ConnectionState {
         Some(since.unwrap_or_else(|| self.idle_since()))
     }
 
-    /// Tells whether output waits for the peer to read it.
+    /// Tells whether output waits for the peer to read it: in the socket, or on HTTP/2 for its flow-control window.
     fn is_pending(&self) -> bool {
         self.is_blocked.get() || self.sending.get() > 0
     }
 
-    /// Returns when the connection last had something to do, of a connection that has nothing to do.
+    /// Returns since when a connection without requests, responses and heads is idle.
     fn idle_since(&self) -> Instant {
         let answered = self.last_answer.get();
         if self.is_http2.get() {
@@ -211,38 +221,63 @@ impl ConnectionState {
         answered.max(self.last_io.get())
     }
 
-    /// Returns the deadline of the current state, and how the connection ends at it.
-    fn deadline(&self, limits: &ServerLimits) -> (Instant, Ending) {
+    /// Returns the deadline of the current state. Remembers that of pending output, from which the next one is computed.
+    fn update_deadline(&self, limits: &ServerLimits) -> Deadline {
         if self.is_pending() {
-            return (self.pending_until(limits.rate_time), Ending::SlowReader);
+            return Deadline {
+                at: self.update_output_deadline(limits.rate_time),
+                ending: Ending::SlowReader,
+            };
         }
         self.pending.set(None);
         let last_io = self.last_io.get();
         if self.handling.get() > 0 {
-            (last_io + limits.stall_time, Ending::Stalled)
+            Deadline {
+                at: last_io + limits.stall_time,
+                ending: Ending::Stalled,
+            }
         } else if let Some(since) = self.closing_since.get() {
-            (since.max(last_io) + CLOSING, Ending::Stalled)
+            Deadline {
+                at: since.max(last_io) + CLOSING,
+                ending: Ending::Stalled,
+            }
         } else if let Some(since) = self.head_since.get() {
-            (since + limits.header_time, Ending::HeadTimeout)
+            Deadline {
+                at: since + limits.header_time,
+                ending: Ending::HeadTimeout,
+            }
         } else {
-            (self.idle_since() + limits.idle_time, Ending::Idle)
+            Deadline {
+                at: self.idle_since() + limits.idle_time,
+                ending: Ending::Idle,
+            }
         }
     }
 
-    /// Returns the deadline of pending output: each byte that the kernel accepts extends it by the time of one byte at
-    /// the minimum rate. An average over a fixed time would not work: the kernel accepts bytes in steps, over loopback
-    /// of more than 100 KB.
-    fn pending_until(&self, rate_time: Duration) -> Instant {
+    /// Returns the deadline of pending output: each byte that the kernel has accepted since the last call extends it by the
+    /// time of one byte at the minimum rate. An average over a fixed time would not work: the kernel accepts bytes in steps,
+    /// over loopback of more than 100 KB.
+    fn update_output_deadline(&self, rate_time: Duration) -> Instant {
         let now = self.now.get();
         let written = self.written.get();
-        let first = (now + rate_time, written);
-        let (until, seen) = self.pending.get().unwrap_or(first);
+        let last = self.pending.get().unwrap_or(OutputDeadline {
+            at: now + rate_time,
+            written,
+        });
+        // A second for each byte, divided by the bytes per second.
+        let earned = Duration::from_secs(written - last.written) / RATE_MIN;
         let ahead_max = rate_time * CREDIT_MAX;
-        let earned = Duration::from_secs(written - seen) / RATE_MIN;
-        let until = (until + earned.min(ahead_max)).min(now + ahead_max);
-        self.pending.set(Some((until, written)));
-        until
+        let at = (last.at + earned.min(ahead_max)).min(now + ahead_max);
+        self.pending.set(Some(OutputDeadline { at, written }));
+        at
     }
+}
+
+/// When a connection ends if nothing happens before, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Deadline {
+    at: Instant,
+    ending: Ending,
 }
 
 /// How a connection ends at its deadline.
@@ -256,7 +291,7 @@ pub(super) enum Ending {
     SlowReader,
     /// No progress while a request or the close is in progress: a reset.
     Stalled,
-    /// Its place, or what it holds, is needed: a reset.
+    /// The place of the connection, or what it holds, is needed: a reset.
     Evicted,
 }
 
@@ -265,15 +300,15 @@ pub(super) struct ConnectionDeadline {
     pub(super) state: Rc<ConnectionState>,
     pub(super) permit: ConnectionPermit,
     account: Account,
-    /// The share of output that the peer does not read, while there is some.
+    /// The share of output that the peer does not read; `None` while it reads all.
     unread_output: Option<Share>,
     limits: Arc<ServerLimits>,
     timer: Pin<Box<Sleep>>,
-    /// The time that the timer is set to, if any.
+    /// The time that the timer is set to; `None` before the first poll.
     set: Option<Instant>,
     /// Whether hyper was told to shut down gracefully.
     is_finishing: bool,
-    /// When an idle connection is closed because the server stops.
+    /// When the connection is closed if it is idle, because the server stops; `None` before the server stops.
     drain_ends: Option<Instant>,
     /// How long an idle connection stays open after shutdown begins.
     farewell: Duration,
@@ -305,9 +340,10 @@ impl ConnectionDeadline {
         self.state.now.set(clock::instant());
     }
 
-    /// Registers the task, always the same one, to be woken at the deadline. At the deadline returns the error that
-    /// tells how the connection ends. An idle connection gets `Ok` once before that: it must accept no further request,
-    /// and end after the current one.
+    /// Returns the error that tells how the connection ends, if its deadline has passed. For an idle connection it first
+    /// returns `Ok`, once: the connection must then accept no further request, and end after the current one.
+    ///
+    /// Before the deadline it registers the task, which must be the same at each call, to be woken then.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ending>> {
         let waits_since = self.state.waits_since();
         self.note_progress(waits_since);
@@ -315,15 +351,18 @@ impl ConnectionDeadline {
             return Poll::Ready(Err(Ending::Evicted));
         }
         loop {
-            let (mut until, mut ending) = self.state.deadline(&self.limits);
+            let mut deadline = self.state.update_deadline(&self.limits);
             if let Some(leave_at) = self.leave_at(waits_since.is_some())
-                && leave_at < until
+                && leave_at < deadline.at
             {
-                (until, ending) = (leave_at, Ending::Idle);
+                deadline = Deadline {
+                    at: leave_at,
+                    ending: Ending::Idle,
+                };
             }
-            if until <= self.state.now.get() {
-                if ending != Ending::Idle || self.is_finishing {
-                    return Poll::Ready(Err(ending));
+            if deadline.at <= self.state.now.get() {
+                if deadline.ending != Ending::Idle || self.is_finishing {
+                    return Poll::Ready(Err(deadline.ending));
                 }
                 self.is_finishing = true;
                 self.state.note_closing();
@@ -331,14 +370,14 @@ impl ConnectionDeadline {
             }
             // If the deadline has moved to a later time, the timer stays as it is: most connections move theirs with
             // each request, and resetting the timer each time would cost more than one early wake-up.
-            if self.set.is_none_or(|set| until < set) {
-                self.set_timer(until, context);
+            if self.set.is_none_or(|set| deadline.at < set) {
+                self.set_timer(deadline.at, context);
             }
             if !self.timer.is_elapsed() {
                 return Poll::Pending;
             }
             self.tick();
-            self.set_timer(until, context);
+            self.set_timer(deadline.at, context);
         }
     }
 
@@ -370,8 +409,8 @@ impl ConnectionDeadline {
         let _elapsed = pin!(unconstrained(self.timer.as_mut())).poll(context);
     }
 
-    /// Returns when the connection must end if no further request arrives. If it must close, marks the next response as
-    /// the last.
+    /// Returns when the connection must end if no further request arrives; `waits` tells whether it has only waited for one.
+    /// If it must close, marks the next response as the last.
     fn leave_at(&mut self, waits: bool) -> Option<Instant> {
         let leave = self.permit.leave();
         if leave.is_some() {

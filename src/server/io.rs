@@ -1,5 +1,5 @@
-//! The streams that hyper uses. Below TLS, a [`Socket`] records written bytes in the [`ConnectionState`]; above TLS, or
-//! without it, an [`HttpStream`] records reads, and drops hyper's own error responses, so that ours can be sent.
+//! The streams that hyper uses. A [`Socket`], below TLS if there is any, records written bytes in the [`ConnectionState`]. An
+//! [`HttpStream`] above it records reads, and drops hyper's own error responses, so that ours can be sent.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -20,7 +20,8 @@ use super::deadline::ConnectionState;
 /// How long the kernel keeps sending to a peer that does not read, after the connection is closed.
 const LAST_BYTES: Duration = Duration::from_secs(60);
 
-/// A socket that records the bytes that the kernel accepts: TLS buffers up to 64 KiB that it reports as written.
+/// A socket that records the bytes that the kernel accepts. They cannot be recorded above TLS, which reports up to 64 KiB as
+/// written that it has only buffered.
 #[derive(Debug)]
 pub(super) struct Socket {
     pub(super) stream: TcpStream,
@@ -28,6 +29,7 @@ pub(super) struct Socket {
 }
 
 impl Socket {
+    /// Records the result of a write, and returns it.
     fn note_write(&self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &polled {
             Poll::Ready(Ok(bytes)) => self.state.note_written(*bytes),
@@ -40,8 +42,8 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // Without one of these options, the kernel would keep the socket with its unsent data in FIN-WAIT-1 for
-        // minutes; if setting the option fails, it does so.
+        // Without one of these options, or if setting it fails, the kernel keeps the socket with its unsent data in
+        // FIN-WAIT-1 for minutes.
         let _refused = if self.state.is_reset.get() {
             self.stream.set_zero_linger()
         } else {
@@ -94,7 +96,7 @@ impl AsyncWrite for Socket {
     }
 }
 
-/// A stream that hyper reads and writes: a [`Socket`], or TLS over one.
+/// A stream below an [`HttpStream`]: a [`Socket`], or TLS over one.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Stream for S {}
@@ -102,14 +104,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Stream for S {}
 /// The stream that hyper reads and writes. It records reads above TLS, so a peer that only sends TLS records without data
 /// counts as idle.
 ///
-/// hyper answers an invalid head of HTTP/1.1 by itself, which cannot be configured, before its connection ends with the
-/// error. What it writes while no response of ours is in progress is dropped, and its shutdown with it: `end_http1` sends
-/// our response to that error instead.
+/// hyper answers an invalid head of HTTP/1.1 by itself, which cannot be configured, and then ends the connection with an
+/// error. So what it writes while no response of ours is in progress is dropped, and so is the shutdown after it:
+/// `Protocols::end_http1` sends our response to that error instead.
 #[derive(Debug)]
 pub(super) struct HttpStream<S> {
     pub(super) stream: S,
     pub(super) state: Rc<ConnectionState>,
-    /// Whether a response of hyper was dropped.
+    /// Whether a response of hyper was dropped, so that ours has to be sent.
     pub(super) has_dropped_response: bool,
 }
 
@@ -122,7 +124,8 @@ impl<S: Stream> HttpStream<S> {
         }
     }
 
-    /// Sends the response to `error` if the socket accepts it at once, and closes like [`linger`](HttpStream::linger).
+    /// Sends the response to `error`, as much of it as the socket accepts at once, and closes like
+    /// [`linger`](HttpStream::linger).
     pub(super) async fn respond_and_close(mut self, error: HttpError) {
         let response = protocol_error(error);
         // The connection ends whether or not the response arrives.
@@ -149,7 +152,7 @@ impl<S: Stream> HttpStream<S> {
             }
             io::Result::Ok(())
         };
-        // The socket is closed in either case, so no response can be sent.
+        // The socket is closed in either case.
         let _result = timeout(UNREAD_TIME, drained).await;
     }
 }

@@ -38,8 +38,11 @@ impl Bench {
             rate_time: WINDOW,
             ..ServerLimits::default()
         };
-        let expected = (self.accepted + deadline, ending);
-        assert_eq!(self.state.deadline(&limits), expected);
+        let expected = Deadline {
+            at: self.accepted + deadline,
+            ending,
+        };
+        assert_eq!(self.state.update_deadline(&limits), expected);
     }
 
     /// A request that arrives at `now` and is answered at once.
