@@ -1,6 +1,6 @@
 //! Parses the validity of a certificate (RFC 5280 §4.1.2.5), and nothing else of it.
 //!
-//! rustls verifies the certificates of peers and does not expose these dates; a complete parser would be a dependency
+//! rustls verifies the certificates of peers, but does not tell these dates, and a complete parser would be a dependency
 //! larger than all of our TLS code. The file is the operator's own, but no byte of it is trusted.
 
 use std::ops::RangeInclusive;
@@ -16,66 +16,92 @@ const VERSION: u8 = 0xa0;
 
 /// Returns the range of seconds in which a DER certificate is valid; `None` if it cannot be parsed.
 pub(super) fn parse_validity(der: &[u8]) -> Option<RangeInclusive<Timestamp>> {
-    let (certificate, _) = take(der, SEQUENCE)?;
-    let (mut fields, _) = take(certificate, SEQUENCE)?;
-    if fields.first() == Some(&VERSION) {
-        (_, fields) = take(fields, VERSION)?;
+    let mut file = DerReader(der);
+    let mut certificate = DerReader(file.read(SEQUENCE)?);
+    let mut fields = DerReader(certificate.read(SEQUENCE)?);
+    if fields.next_tag() == Some(VERSION) {
+        fields.read(VERSION)?;
     }
     // Serial number, signature algorithm, issuer.
     for tag in [INTEGER, SEQUENCE, SEQUENCE] {
-        (_, fields) = take(fields, tag)?;
+        fields.read(tag)?;
     }
-    let (validity, _) = take(fields, SEQUENCE)?;
-    let (begins, rest) = take_time(validity)?;
-    let (ends, _) = take_time(rest)?;
+    let mut validity = DerReader(fields.read(SEQUENCE)?);
+    let begins = validity.read_time()?;
+    let ends = validity.read_time()?;
     Some(begins..=ends)
 }
 
-/// Splits off the first element, which must have `tag`: returns its contents and the remaining bytes.
-fn take(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
-    let (&found, bytes) = bytes.split_first()?;
-    let (&first, bytes) = bytes.split_first()?;
-    let (length, bytes) = match first {
-        0..=0x7f => (usize::from(first), bytes),
-        // Lengths of up to four bytes; no certificate is longer.
-        0x81..=0x84 => {
-            let (digits, bytes) = bytes.split_at_checked(usize::from(first & 0x7f))?;
-            let mut length = 0;
-            for digit in digits {
-                length = length << 8 | usize::from(*digit);
-            }
-            (length, bytes)
-        }
-        _ => return None,
-    };
-    if found != tag {
-        return None;
-    }
-    bytes.split_at_checked(length)
-}
+/// Reads the elements of DER (X.690 §10) one after the other, from the bytes that are left.
+struct DerReader<'d>(&'d [u8]);
 
-/// Splits off a time: `YYMMDDHHMMSSZ`, years from 1950 to 2049, or `YYYYMMDDHHMMSSZ`.
-fn take_time(bytes: &[u8]) -> Option<(Timestamp, &[u8])> {
-    let tag = *bytes.first()?;
-    let (time, rest) = take(bytes, tag)?;
-    let century = match tag {
-        UTC_TIME if *time.first()? >= b'5' => "19",
-        UTC_TIME => "20",
-        GENERALIZED_TIME => "",
-        _ => return None,
-    };
-    let digits = format!("{century}{}", std::str::from_utf8(time).ok()?);
-    let mut text = String::new();
-    for (at, digit) in digits.char_indices() {
-        text.push_str(match at {
-            4 | 6 => "-",
-            8 => "T",
-            10 | 12 => ":",
-            _ => "",
-        });
-        text.push(digit);
+impl<'d> DerReader<'d> {
+    /// Returns the tag of the next element; `None` if there is none.
+    fn next_tag(&self) -> Option<u8> {
+        self.0.first().copied()
     }
-    Some((parse_timestamp(text.as_bytes())?, rest))
+
+    /// Reads the next element, which must have `tag`, and returns its contents.
+    fn read(&mut self, tag: u8) -> Option<&'d [u8]> {
+        if self.read_byte()? != tag {
+            return None;
+        }
+        let length = self.read_length()?;
+        self.read_bytes(length)
+    }
+
+    /// Reads the length of an element.
+    fn read_length(&mut self) -> Option<usize> {
+        let first = self.read_byte()?;
+        match first {
+            0..=0x7f => Some(usize::from(first)),
+            // Lengths of up to four bytes; no certificate is longer.
+            0x81..=0x84 => {
+                let mut length = 0;
+                for digit in self.read_bytes(usize::from(first & 0x7f))? {
+                    length = length << 8 | usize::from(*digit);
+                }
+                Some(length)
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads a time: `YYMMDDHHMMSSZ`, years from 1950 to 2049, or `YYYYMMDDHHMMSSZ`.
+    fn read_time(&mut self) -> Option<Timestamp> {
+        let tag = self.next_tag()?;
+        let time = self.read(tag)?;
+        let century = match tag {
+            UTC_TIME if *time.first()? >= b'5' => "19",
+            UTC_TIME => "20",
+            GENERALIZED_TIME => "",
+            _ => return None,
+        };
+        let digits = format!("{century}{}", std::str::from_utf8(time).ok()?);
+        let mut text = String::new();
+        for (position, digit) in digits.char_indices() {
+            text.push_str(match position {
+                4 | 6 => "-",
+                8 => "T",
+                10 | 12 => ":",
+                _ => "",
+            });
+            text.push(digit);
+        }
+        parse_timestamp(text.as_bytes())
+    }
+
+    fn read_byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn read_bytes(&mut self, count: usize) -> Option<&'d [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(bytes)
+    }
 }
 
 #[cfg(test)]

@@ -64,11 +64,11 @@ pub(super) struct ConnectionState {
     pub(super) is_http2: Cell<bool>,
     /// Whether the connection uses TLS.
     pub(super) is_tls: Cell<bool>,
-    /// The time of the current poll. The clock is read when it begins, and again only if it has taken long.
+    /// When the current poll began, or when the connection went on after it had yielded to others.
     pub(super) now: Cell<Instant>,
     /// When a byte last moved in either direction.
     last_io: Cell<Instant>,
-    /// When the last handler ended, or on HTTP/2 the last response body.
+    /// When a handler last ended, or on HTTP/2 a response body.
     last_answer: Cell<Instant>,
     /// When the first byte of an incomplete head was read.
     head_since: Cell<Option<Instant>>,

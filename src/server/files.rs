@@ -1,4 +1,4 @@
-//! Reads the operator's files: completely, up to a size limit, and not while they are being written.
+//! Reads the operator's files: completely, up to a limit of size, and not while they are being written.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -18,12 +18,15 @@ use crate::wire::date::Timestamp;
 /// How long the files must stay unchanged to count as completely written.
 pub(super) const QUIET: Duration = Duration::from_secs(1);
 
-/// How long to wait for files that keep changing, before they are read anyway. Our choice: longer than copying a
-/// directory takes.
+/// How long to wait for files that keep changing before they are read anyway. Our choice: longer than it takes to copy a
+/// directory.
 pub(super) const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
 
-/// Number of attempts to read files that change while they are read.
+/// How often files are read that change while they are read, before this is an error.
 const ATTEMPTS: u32 = 3;
+
+/// The permissions of a file that are not its owner's: those of its group and of all other users.
+const OTHERS_MODE: u32 = 0o077;
 
 /// Why a file could not be read.
 #[derive(Debug, Error)]
@@ -56,7 +59,7 @@ pub enum ReadCause {
 }
 
 impl ReadCause {
-    /// Whether the reason may pass without a change of the file.
+    /// Tells whether the reason may pass without a change of the file.
     pub(super) fn may_pass(&self) -> bool {
         matches!(self, ReadCause::System(_) | ReadCause::Changing)
     }
@@ -70,10 +73,10 @@ impl ReadCause {
 pub fn read(directory: &Path) -> Result<Files, FileError> {
     for _ in 0..ATTEMPTS {
         // A missing directory is reported when its files are read.
-        let found = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
-        let before = Stamps::of(&found);
-        let files = read_once(directory, &found)?;
-        if Stamps::of(&found) == before {
+        let resolved = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+        let before = Stamps::of(&resolved);
+        let files = read_once(directory, &resolved)?;
+        if Stamps::of(&resolved) == before {
             let modified = before.modified();
             return Ok(Files { modified, ..files });
         }
@@ -90,18 +93,18 @@ pub fn read(directory: &Path) -> Result<Files, FileError> {
 /// If it is too large, or cannot be read, or if others can read it.
 pub fn read_notices(directory: &Path) -> Result<Option<Vec<u8>>, FileError> {
     let path = directory.join(NOTICES.name);
+    // Without metadata, reading tells why.
     let mode = fs::metadata(&path).map_or(0, |metadata| metadata.mode() & 0o777);
-    let read = if mode & 0o077 == 0 {
-        read_file(&path, NOTICES.bytes_max as u64)
-    } else {
-        Err(ReadCause::Exposed(mode))
-    };
-    read.map_err(|cause| FileError { path, cause })
+    if mode & OTHERS_MODE != 0 {
+        let cause = ReadCause::Exposed(mode);
+        return Err(FileError { path, cause });
+    }
+    read_file(&path, NOTICES.bytes_max as u64).map_err(|cause| FileError { path, cause })
 }
 
-/// Reads the files of the directory `found`; errors contain the path `named` by the operator.
-fn read_once(named: &Path, found: &Path) -> Result<Files, FileError> {
-    let folder = DataFolder { named, found };
+/// Reads the files once. The directory `resolved` is the one that the operator calls `named`, its links resolved.
+fn read_once(named: &Path, resolved: &Path) -> Result<Files, FileError> {
+    let folder = DataFolder { named, resolved };
     let Some(reviews) = folder.read(REVIEWS)? else {
         return Err(folder.error(REVIEWS, ReadCause::Missing));
     };
@@ -117,19 +120,22 @@ fn read_once(named: &Path, found: &Path) -> Result<Files, FileError> {
         logo_svg: folder.read(LOGO_SVG)?,
         logo_png: folder.read(LOGO_PNG)?,
         changes: folder.read(CHANGES)?,
-        ..Files::default()
+        // Set by the caller, once it is known that the files did not change.
+        modified: None,
     })
 }
 
-/// A data directory: `found`, which the operator calls `named`.
+/// A data directory.
 struct DataFolder<'p> {
+    /// The path that the operator uses, for errors.
     named: &'p Path,
-    found: &'p Path,
+    /// The path without links, for reading.
+    resolved: &'p Path,
 }
 
 impl DataFolder<'_> {
     fn read(&self, file: FileSpec) -> Result<Option<Vec<u8>>, FileError> {
-        let bytes = read_file(&self.found.join(file.name), file.bytes_max as u64);
+        let bytes = read_file(&self.resolved.join(file.name), file.bytes_max as u64);
         bytes.map_err(|cause| self.error(file, cause))
     }
 
@@ -141,8 +147,8 @@ impl DataFolder<'_> {
     }
 }
 
-/// Waits until nothing has been written for [`QUIET`], at most until [`WRITTEN_WAIT_MAX`] after `began`; returns the
-/// state of the files then. `last` is their previous state. `pause` waits, and returns whether to continue.
+/// Waits until nothing has been written for [`QUIET`], at most until [`WRITTEN_WAIT_MAX`] after `began`. Returns the state of
+/// the files then; `last` is their previous state. `pause` waits for a time, and returns false to end the waiting.
 pub(super) fn wait_until_written(
     directory: &Path,
     mut last: Stamps,
@@ -184,7 +190,7 @@ pub(crate) fn read_file(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, 
     }
 }
 
-/// Opens a regular file; the type is checked first, because opening a pipe waits for a writer.
+/// Opens a regular file. The type is checked before, because opening a pipe waits for a writer.
 fn open(path: &Path) -> io::Result<File> {
     if fs::metadata(path)?.is_file() {
         File::open(path)
@@ -196,6 +202,7 @@ fn open(path: &Path) -> io::Result<File> {
 /// The metadata of all data files, which show a change without reading the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamps {
+    /// In the order of [`FILES`]; `None` for a missing file.
     files: [Option<Stamp>; FILES.len()],
 }
 
@@ -211,17 +218,22 @@ impl Stamps {
     /// and `changes.json`, which has times of its own.
     fn modified(&self) -> Option<Timestamp> {
         let others = [CHECK.name, NOTICES.name, CHANGES.name];
-        let all = self.files.iter().zip(FILES);
-        let published = all.filter(|(_, file)| !others.contains(&file.name));
-        let stamps = published.filter_map(|(stamp, _)| *stamp);
-        stamps
-            .map(|stamp| Timestamp::from_unix(stamp.modified.seconds))
-            .max()
+        let mut newest = None;
+        for (file, stamp) in FILES.iter().zip(&self.files) {
+            if let Some(stamp) = stamp
+                && !others.contains(&file.name)
+            {
+                newest = newest.max(Some(Timestamp::from_unix(stamp.modified.seconds)));
+            }
+        }
+        newest
     }
 
-    /// Returns how long to wait until nothing has been written for [`QUIET`]; `now_ms` is in milliseconds since 1970;
-    /// `None` means no wait. Times in the future are ignored, because a shared volume may have another clock; so files
-    /// that differ from their `last` state always get another wait.
+    /// Returns how long to wait until nothing has been written for [`QUIET`], or `None` if nothing has; `now_ms` is in
+    /// milliseconds since 1970.
+    ///
+    /// Times in the future are ignored, because a shared volume may have another clock. As such times do not show when a file
+    /// was written, files that differ from their `last` state are always waited for.
     fn time_until_quiet(&self, last: &Stamps, now_ms: i64) -> Option<Duration> {
         if self != last {
             return Some(QUIET);
@@ -238,9 +250,12 @@ impl Stamps {
         self.files.iter().flatten().map(|stamp| stamp.length).sum()
     }
 
-    /// Returns whether the directory has `reviews.json`, the only required file.
+    /// Tells whether the directory has `reviews.json`, the only required file.
     pub(super) fn has_reviews(&self) -> bool {
-        self.files[0].is_some()
+        FILES
+            .iter()
+            .zip(&self.files)
+            .any(|(file, stamp)| file.name == REVIEWS.name && stamp.is_some())
     }
 }
 
@@ -275,7 +290,7 @@ impl FileTime {
 }
 
 impl Stamp {
-    /// Returns the state of the file at `path`; `None` without metadata.
+    /// Returns the state of the file at `path`; `None` if it is missing or its metadata cannot be read.
     pub(super) fn at(path: &Path) -> Option<Stamp> {
         let metadata = fs::metadata(path).ok()?;
         Some(Stamp {

@@ -11,7 +11,7 @@ use crate::clock;
 use crate::http::{AppState, Heartbeat, Readiness, Reason};
 use crate::hub::{Health, Hub, Outside};
 
-/// Starts the hub if it is enabled and subscribers can use the public address.
+/// Starts the hub if it is enabled and the public address is one that subscribers can use, which `is_public` tells.
 pub(super) fn start(
     config: &Config,
     app: &Arc<AppState>,
@@ -28,11 +28,11 @@ pub(super) fn start(
         return Ok(());
     }
     let topics = app.current().topics();
-    // The thread sets it before it works, and then reports whenever it reads the clock.
+    // The hub's thread reports whenever it reads the clock, which it does at least every half second. Its heartbeat exists
+    // only once the thread has started.
     let heartbeat = Arc::new(OnceLock::<Heartbeat>::new());
     let reporting = Arc::clone(&heartbeat);
     let outside = Outside {
-        // The hub reads the clock in each turn of its loop, at least every half second.
         unix_ms: Box::new(move || {
             if let Some(heartbeat) = reporting.get() {
                 heartbeat.report();
@@ -57,8 +57,8 @@ pub(super) fn start(
     Ok(())
 }
 
-/// Reports problems of the hub on `/readyz`. The process is only not ready if the store could never be opened and the
-/// operator must act; after a later error it still serves reads.
+/// Reports problems of the hub on `/readyz`. They leave the process ready, which still serves reads, unless the store could
+/// never be opened, so that the operator must act.
 fn report(readiness: &Readiness, health: &Health) {
     let store = Reason {
         internal: health.store_error.clone(),

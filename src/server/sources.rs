@@ -1,4 +1,4 @@
-//! The sources of `reviewd sync`: reads what `sync.json` says of them when it changes, and reports those that fail.
+//! The sources of `reviewd sync`: reads their state from `sync.json` when it changes, and reports those that fail.
 //!
 //! The service only reads the file; it is no data file, so a change of it causes no reload.
 
@@ -27,9 +27,10 @@ enum SyncFileError {
     Json(#[from] serde_json::Error),
 }
 
-/// Looks at `sync.json`.
+/// Watches `sync.json`.
 pub(super) struct SourceWatcher {
     path: PathBuf,
+    /// The state of the file when it was last read; `None` if it was missing.
     seen: Option<Stamp>,
     app: Arc<AppState>,
 }
@@ -43,8 +44,8 @@ impl SourceWatcher {
         }
     }
 
-    /// Reads the file if it has changed, and reports what it says.
-    pub(super) fn look(&mut self) {
+    /// Reads the file if it has changed, and reports the sources that fail on `/readyz`.
+    pub(super) fn check_file(&mut self) {
         let stamp = Stamp::at(&self.path);
         if stamp == self.seen {
             return;
@@ -76,7 +77,8 @@ impl SourceWatcher {
     }
 }
 
-/// The reason that names the sources whose last try failed; what they answered is for the operator alone.
+/// Returns the reason that names the sources whose last try has failed, if there are any. Their errors are internal details:
+/// only the operator may see what a source answered.
 fn failing(state: &SyncState) -> Option<Reason> {
     let mut details = Vec::new();
     let mut errors = Vec::new();
@@ -99,7 +101,7 @@ fn failing(state: &SyncState) -> Option<Reason> {
     })
 }
 
-/// When a source was last read completely.
+/// Tells when a source was last read completely.
 fn last_read(source: &SourceState) -> String {
     match source.succeeded_at {
         Some(time) => format!("last read {time}"),

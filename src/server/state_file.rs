@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Replaces a file of the state directory atomically.
+/// Replaces a file of the state directory atomically; creates the directory if it is missing. When it returns, the new
+/// content is on disk.
 pub(super) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         let mut builder = DirBuilder::new();
@@ -20,7 +21,7 @@ pub(super) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&draft, path)?;
-    // Until then a power failure may undo the rename.
+    // Before the directory is on disk, a power failure may undo the rename.
     match path.parent() {
         Some(directory) => File::open(directory)?.sync_all(),
         None => Ok(()),

@@ -1,5 +1,5 @@
-//! Watches the operator's files, the certificate, and requests to reload, on a thread that neither reads nor derives
-//! anything, so that no work on older data delays it. Reloads are made by another thread ([`reload`](super::reload)).
+//! Watches the operator's files, the certificate, and requests to reload, on a thread that does not load the data, so that no
+//! work on older data delays it. Another thread reloads ([`reload`](super::reload)).
 //!
 //! The thread compares the state of the files with that of the last look, every `--poll` and at SIGHUP. The operating
 //! system reports nothing: a dozen calls of `stat` each time cost microseconds, and they also see changes on network file
@@ -18,10 +18,10 @@ use super::sources::SourceWatcher;
 use super::tls::CertificateReloader;
 use crate::http::{Heartbeat, REPORT_INTERVAL, Readiness};
 
-/// Requests a reload, or the end of the threads that watch and reload. All clones speak to the same threads.
+/// Requests a reload, or the end of the threads that watch and reload. Clones act on the same threads.
 #[derive(Clone, Debug)]
 pub(super) struct ReloadTrigger {
-    /// Has room for one request: those that come before the next look lead to one reload.
+    /// Has room for one request: all requests before the next look lead to one reload.
     requests: SyncSender<()>,
     orders: Arc<ReloadOrders>,
 }
@@ -29,6 +29,7 @@ pub(super) struct ReloadTrigger {
 impl ReloadTrigger {
     /// Requests that the files are read even if they look unchanged.
     pub(super) fn request(&self) {
+        // If it is full, a reload is requested already.
         let _full = self.requests.try_send(());
     }
 
@@ -77,11 +78,13 @@ impl ReloadChannels {
 /// What the watching thread tells the reloading one.
 #[derive(Debug)]
 pub(super) struct ReloadOrders {
-    /// Has room for one message, which wakes the thread.
+    /// Has room for one message, which wakes the reloading thread.
     wake: SyncSender<()>,
-    /// The files may have changed, or a reload was requested, since the thread last took its orders.
+    /// Whether, since the thread last took its orders, the files have changed or a reload was requested.
     has_news: AtomicBool,
+    /// Whether a reload was requested since then.
     is_requested: AtomicBool,
+    /// Whether the threads have to end.
     is_stopping: AtomicBool,
 }
 
@@ -99,20 +102,22 @@ impl ReloadOrders {
     }
 
     fn wake(&self) {
-        let _is_awake = self.wake.try_send(());
+        // If it is full, the thread is about to wake.
+        let _full = self.wake.try_send(());
     }
 
-    /// Takes the orders; returns whether a reload is requested.
+    /// Takes the orders, so that only later ones count as news; returns whether a reload was requested.
     pub(super) fn take(&self) -> bool {
         self.has_news.store(false, SeqCst);
         self.is_requested.swap(false, SeqCst)
     }
 
-    /// Whether work on the data that are served has become useless.
+    /// Tells whether work on the served data may be useless, because of news or the end of the threads.
     pub(super) fn is_outdated(&self) -> bool {
         self.has_news.load(SeqCst) || self.is_stopping()
     }
 
+    /// Tells whether the threads have to end.
     pub(super) fn is_stopping(&self) -> bool {
         self.is_stopping.load(SeqCst)
     }
@@ -155,7 +160,7 @@ impl Watcher {
                 self.check_files();
                 self.check_sources();
             }
-            // Tools that renew a certificate send no SIGHUP, so it is looked at whatever `--poll` is.
+            // Tools that renew a certificate send no SIGHUP, so its files are looked at in each turn, whatever `--poll` is.
             if let Some(tls) = &mut self.tls {
                 tls.check_files(&self.readiness, is_requested);
             }
@@ -167,7 +172,7 @@ impl Watcher {
 
     fn check_sources(&mut self) {
         if let Some(sources) = &mut self.sources {
-            sources.look();
+            sources.check_file();
         }
     }
 

@@ -1,6 +1,6 @@
-//! The watchdog: a thread that looks every few seconds whether each long-lived thread has reported in time. It names
-//! those that hang in the log and on `/readyz`, and tells the service manager that the process works only while none
-//! hangs, so that the manager replaces it (`WatchdogSec=` of systemd). `/healthz` compares the same reports itself.
+//! The watchdog: a thread that checks every few seconds whether each long-lived thread has reported in time. It names
+//! those that hang in the log and on `/readyz`. While none hangs, it tells the service manager that the process works, and
+//! otherwise the manager replaces the process (`WatchdogSec=` of systemd). `/healthz` checks the same reports itself.
 
 use std::io;
 use std::sync::Arc;
@@ -24,14 +24,14 @@ pub(super) fn start(app: &Arc<AppState>) -> io::Result<JoinHandle<()>> {
     };
     let thread = thread::Builder::new().name("watchdog".to_owned());
     thread.spawn(move || {
-        let mut named = Vec::new();
+        let mut reported = Vec::new();
         let mut checked = clock::instant();
         while let Some(app) = app.upgrade() {
             // A process that was stopped or frozen as a whole gets time for its first reports.
             let was_frozen = checked.elapsed() > interval + REPORT_INTERVAL;
             checked = clock::instant();
             if !was_frozen {
-                named = check(&app, &named);
+                reported = check(&app, &reported);
             }
             drop(app);
             thread::sleep(interval);
@@ -39,10 +39,10 @@ pub(super) fn start(app: &Arc<AppState>) -> io::Result<JoinHandle<()>> {
     })
 }
 
-/// Reports the threads that hang; `named` are those that were reported last time. Returns them.
-fn check(app: &AppState, named: &[String]) -> Vec<String> {
+/// Reports the threads that hang if they are others than the `reported` ones, and returns them.
+fn check(app: &AppState, reported: &[String]) -> Vec<String> {
     let hung = app.liveness.hung();
-    let has_changed = hung != named;
+    let has_changed = hung != reported;
     if has_changed && hung.is_empty() {
         info!("all threads report again");
         app.readiness.withdraw(HUNG);
