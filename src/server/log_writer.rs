@@ -1,8 +1,8 @@
 //! The log writer: the only thread that writes logs. Every other thread puts its lines into a queue and never waits for
 //! a disk, a terminal or the reader of a pipe.
 //!
-//! A pipe, a terminal or a socket gets bytes only while it can take them, so a reader that hangs delays no other log. A
-//! full disk is tried again every second, and the line that was only partly written is completed first. The queue of
+//! A pipe, a terminal or a socket gets bytes only while it can take them, so a reader that hangs delays no other log. After a
+//! failed write the log is tried again every second, and a line of which a part is written is completed first. The queue of
 //! each log is bounded; lines that find it full are dropped and counted.
 
 use std::collections::VecDeque;
@@ -23,22 +23,23 @@ use tracing::{info, warn};
 
 use super::clock;
 
-/// Bytes of lines that wait for one log, 2 MiB; further lines are dropped and counted. Our choice: some 5,000 requests.
+/// Bytes of lines that may wait for one log, 2 MiB; further lines are dropped and counted. Our choice: some 5,000 requests.
 const QUEUE_BYTES_MAX: usize = 2 << 20;
 
-/// Bytes of one write to a file.
+/// Largest number of bytes of one write to a file.
 const FILE_BYTES: usize = 64 << 10;
 
-/// Bytes of one write to a pipe, a terminal or a socket: a pipe that can be written has room for this many (PIPE_BUF).
+/// Largest number of bytes of one write to a pipe, a terminal or a socket: a pipe that is ready has room for as many
+/// (PIPE_BUF).
 const PIPE_BYTES: usize = 4 << 10;
 
-/// Longest wait for a reader before new lines, which may be for another log, are taken from the queue.
+/// Longest wait for a log to be ready, 0.1 s. Then new lines are taken from the queue, which may be for another log.
 const READER_WAIT: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
 
-/// Pause after a write that failed.
+/// Pause of a log after a failed write.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The logs of this process; the number of each is its index in tables.
@@ -55,7 +56,10 @@ impl Log {
 
     /// The name of the log in metrics.
     pub(super) const fn name(self) -> &'static str {
-        ["events", "requests"][self as usize]
+        match self {
+            Log::Events => "events",
+            Log::Requests => "requests",
+        }
     }
 }
 
@@ -147,11 +151,11 @@ pub(super) fn reopen() {
     let _no_writer = send(LogMessage::Reopen);
 }
 
-/// Waits until the queued lines are written, at most `time_max`; not for a log whose writes fail.
+/// Waits until the queued lines are written, at most `time_max`. Lines of a log whose writes fail are not waited for.
 pub(super) fn flush(time_max: Duration) {
     let (done, is_done) = sync_channel(1);
     if send(LogMessage::Flush(done)) {
-        // After that time the rest is lost.
+        // The lines that are left after this time are lost if the process ends.
         let _timeout = is_done.recv_timeout(time_max);
     }
 }
@@ -168,14 +172,15 @@ pub(super) struct LogFile {
     file: File,
     /// `None` for a standard stream, which is not opened again.
     path: Option<PathBuf>,
-    /// A regular file takes any number of bytes in one write without a wait for a reader.
+    /// Whether this is a regular file, which takes any number of bytes in one write without a wait for a reader.
     is_regular: bool,
-    /// Whether the last line of the file has no line feed, because its process was killed.
+    /// Whether the last line of the file has no line feed, because the process that wrote it was killed.
     is_torn: bool,
 }
 
 impl LogFile {
-    /// Returns a standard stream. Its own type would buffer what it could not write, so lost lines could not be counted.
+    /// Returns a standard stream. The type of the standard library is not used: it would buffer what it could not write, so
+    /// that lost lines could not be counted.
     pub(super) fn standard(stream: &impl AsFd) -> io::Result<LogFile> {
         let file = File::from(stream.as_fd().try_clone_to_owned()?);
         LogFile::of(file, None)
@@ -202,6 +207,7 @@ impl LogFile {
         })
     }
 
+    /// Returns the largest number of bytes of one write.
     fn chunk_bytes(&self) -> usize {
         if self.is_regular {
             FILE_BYTES
@@ -226,10 +232,12 @@ struct LogWriter {
     messages: Receiver<LogMessage>,
     /// Indexed by [`Log`]; `None` if there is no access log.
     outputs: [Option<Output>; 2],
+    /// The replies to flushes, which are sent by dropping these.
     flushes: Vec<SyncSender<()>>,
 }
 
 impl LogWriter {
+    /// Writes until no sender is left.
     fn run(mut self) {
         loop {
             let is_idle = self.outputs.iter().flatten().all(Output::is_empty);
@@ -246,12 +254,12 @@ impl LogWriter {
             self.write();
             let mut outputs = self.outputs.iter().flatten();
             if outputs.all(|output| output.is_empty() || output.is_failing) {
-                // The dropped channels are the replies.
                 self.flushes.clear();
             }
         }
     }
 
+    /// Does what a message says; a line is only added to those that wait.
     fn take(&mut self, message: LogMessage) {
         match message {
             LogMessage::Line { log, bytes } => {
@@ -273,17 +281,7 @@ impl LogWriter {
         let now = clock::instant();
         let mut due: Vec<&mut Output> = self.outputs.iter_mut().flatten().collect();
         due.retain(|output| output.is_due(now));
-        let mut files: Vec<PollFd<'_>> = due
-            .iter()
-            .map(|output| output.destination.file.as_fd())
-            .map(|file| PollFd::from_borrowed_fd(file, PollFlags::OUT))
-            .collect();
-        // If this fails, no log is ready, and the loop tries again.
-        let _interrupted = poll(&mut files, Some(&READER_WAIT));
-        let ready: Vec<bool> = files
-            .iter()
-            .map(|file| !file.revents().is_empty())
-            .collect();
+        let ready = wait_until_ready(&due);
         for (output, is_ready) in due.into_iter().zip(ready) {
             if is_ready {
                 output.write();
@@ -292,16 +290,30 @@ impl LogWriter {
     }
 }
 
+/// Waits until one of the logs can take bytes, at most [`READER_WAIT`]; tells of each whether it can.
+fn wait_until_ready(outputs: &[&mut Output]) -> Vec<bool> {
+    let mut files = Vec::new();
+    for output in outputs {
+        let file = output.destination.file.as_fd();
+        files.push(PollFd::from_borrowed_fd(file, PollFlags::OUT));
+    }
+    // If this fails, no log is ready, and the writer tries again.
+    let _interrupted = poll(&mut files, Some(&READER_WAIT));
+    let ready = files.iter().map(|file| !file.revents().is_empty());
+    ready.collect()
+}
+
 /// One log: its destination, and the bytes that wait for it.
 struct Output {
     log: Log,
     destination: LogFile,
-    /// Lines, the first of which may be written in part.
+    /// Lines, of which a part of the first may be written already.
     waiting: VecDeque<u8>,
-    /// Whether the first byte that waits continues a line.
+    /// Whether a part of the first line is written already.
     is_inside_line: bool,
+    /// Whether the last write failed.
     is_failing: bool,
-    /// When to write again after a failure.
+    /// When to write again after a failure; `None` without one.
     retry_at: Option<Instant>,
 }
 
@@ -323,6 +335,7 @@ impl Output {
         self.waiting.is_empty()
     }
 
+    /// Tells whether there are bytes to write, and no pause after a failure.
     fn is_due(&self, now: Instant) -> bool {
         !self.is_empty() && self.retry_at.is_none_or(|at| at <= now)
     }
@@ -349,6 +362,7 @@ impl Output {
         }
     }
 
+    /// Handles a write of the first `bytes` bytes that wait.
     fn note_written(&mut self, bytes: usize) {
         let lines = self.remove(0, bytes);
         counts(self.log).written.fetch_add(lines, Relaxed);
@@ -359,8 +373,8 @@ impl Output {
         }
     }
 
-    /// Handles a failed write: lines wait for space on the disk, and are lost otherwise, except the rest of a line that
-    /// was written in part.
+    /// Handles a failed write. If the disk is full, the lines wait for space. Otherwise they are lost, except the rest of a
+    /// line of which a part is written.
     fn fail(&mut self, error: &io::Error) {
         self.retry_at = Some(clock::instant() + PAUSE);
         let is_full = matches!(
@@ -368,18 +382,18 @@ impl Output {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded
         );
         if !is_full {
-            let first = self.rest_of_line();
-            let lines = self.remove(first, self.waiting.len());
+            let kept_bytes = self.rest_of_line();
+            let lines = self.remove(kept_bytes, self.waiting.len());
             counts(self.log).failed.fetch_add(lines, Relaxed);
         }
         let was_failing = std::mem::replace(&mut self.is_failing, true);
-        // An event about the log of events could not be written either.
+        // There is no event about the log of events, because it could not be written either.
         if !was_failing && self.log == Log::Requests {
             warn!(%error, "the access log cannot be written; lines that find its queue full are lost, and counted in the metrics");
         }
     }
 
-    /// Returns the number of bytes that continue a line.
+    /// Returns the number of bytes of the first line if a part of it is written; otherwise 0.
     fn rest_of_line(&self) -> usize {
         if !self.is_inside_line {
             return 0;
@@ -388,7 +402,7 @@ impl Output {
         end.map_or(self.waiting.len(), |at| at + 1)
     }
 
-    /// Removes the bytes from `first` to `end`; returns the number of line ends among them.
+    /// Removes the waiting bytes from the index `first` to before `end`; returns the number of line ends among them.
     fn remove(&mut self, first: usize, end: usize) -> u64 {
         let mut lines = 0;
         let mut last = None;
@@ -407,7 +421,7 @@ impl Output {
         lines
     }
 
-    /// Opens the file again by its path, which may have been renamed; if that fails, keeps writing to the old one.
+    /// Opens the file at the path again, as the old file may have been renamed; if that fails, keeps writing to the old one.
     fn reopen(&mut self) {
         let Some(path) = self.destination.path.clone() else {
             return;
@@ -418,7 +432,7 @@ impl Output {
         }
         match LogFile::open(&path) {
             Ok(opened) => {
-                // The beginning of a line that the old file has cannot be moved.
+                // The rest of a line whose beginning is in the old file cannot be completed.
                 let lines = self.remove(0, self.rest_of_line());
                 counts(self.log).failed.fetch_add(lines, Relaxed);
                 self.is_inside_line = false;

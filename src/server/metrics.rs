@@ -46,8 +46,8 @@ pub struct Counters {
     pub slow_readers: Counter,
     /// Connections that ended because a request in progress made no progress.
     pub stalls: Counter,
-    /// Reloads by their [`ReloadOutcome`].
-    pub(super) reloads: [Counter; 4],
+    /// Reloads, indexed by `ReloadOutcome as usize`.
+    pub(super) reloads: [Counter; ReloadOutcome::LABELS.len()],
 }
 
 /// The result of a reload.
@@ -61,6 +61,11 @@ pub(super) enum ReloadOutcome {
     Refused,
     /// The files are missing; the previous dataset is still served.
     Gone,
+}
+
+impl ReloadOutcome {
+    /// The labels in metrics, in the order of the variants.
+    const LABELS: [&str; 4] = ["replaced", "same", "refused", "gone"];
 }
 
 impl Counters {
@@ -114,7 +119,7 @@ impl Collector for MetricSources {
         let mut out = Encoder(encoder);
         out.info("reviewd_build", ("version", env!("CARGO_PKG_VERSION")))?;
         self.requests(&mut out)?;
-        self.work(&mut out)?;
+        self.rates_and_tools(&mut out)?;
         self.connections(&mut out)?;
         self.dataset(&mut out)?;
         self.sources(&mut out)?;
@@ -162,7 +167,7 @@ impl MetricSources {
         Ok(())
     }
 
-    fn work(&self, out: &mut Encoder<'_>) -> fmt::Result {
+    fn rates_and_tools(&self, out: &mut Encoder<'_>) -> fmt::Result {
         out.counters("reviewd_rate_limited", "surface", self.app.rate_limited())?;
         let calls = self.app.mcp.calls().totals();
         out.counters("reviewd_mcp_tool_calls", "tool", calls)
@@ -216,26 +221,29 @@ impl MetricSources {
             "reviewd_dataset_updated_timestamp_seconds",
             unsigned(updated),
         )?;
-        let outcomes = ["replaced", "same", "refused", "gone"].into_iter();
         let counts = self.counters.reloads.each_ref().map(Counter::get);
-        out.counters("reviewd_reloads", "outcome", outcomes.zip(counts))
+        let reloads = ReloadOutcome::LABELS.into_iter().zip(counts);
+        out.counters("reviewd_reloads", "outcome", reloads)
     }
 
     /// The sources of `reviewd sync`, at most 100.
     fn sources(&self, out: &mut Encoder<'_>) -> fmt::Result {
         let state = self.app.sources.load();
         let now = clock::now();
-        let sources = state
-            .sources
-            .iter()
-            .map(|(id, source)| (id.as_str(), source));
-        let ages = sources
-            .clone()
-            .filter_map(|(id, source)| Some((id, source.age_s(now)?)));
+        let mut ages = Vec::new();
+        let mut failures = Vec::new();
+        let mut changes = Vec::new();
+        for (id, source) in &state.sources {
+            let id = id.as_str();
+            // A source that was never read has no age.
+            if let Some(age_s) = source.age_s(now) {
+                ages.push((id, age_s));
+            }
+            failures.push((id, source.failures));
+            changes.push((id, source.added + source.changed));
+        }
         out.gauges("reviewd_source_age_seconds", "source", ages)?;
-        let failures = sources.clone().map(|(id, source)| (id, source.failures));
         out.gauges("reviewd_source_failures", "source", failures)?;
-        let changes = sources.map(|(id, source)| (id, source.added + source.changed));
         out.counters("reviewd_source_changes", "source", changes)
     }
 
@@ -258,7 +266,7 @@ impl MetricSources {
         let usage = platform::usage();
         let started_s = unsigned(self.started_ms / 1_000);
         log_lines(out)?;
-        out.seconds("process_cpu_seconds", usage.cpu_ns)?;
+        out.counter_of_seconds("process_cpu_seconds", usage.cpu_ns)?;
         out.gauge("process_start_time_seconds", started_s)?;
         out.gauge("process_resident_memory_bytes", usage.resident_bytes)?;
         out.gauge("process_threads", usage.threads)?;
@@ -287,10 +295,6 @@ fn log_lines(out: &mut Encoder<'_>) -> fmt::Result {
 fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
     let health = hub.health();
     let stats = hub.stats();
-    let due_age_s = match stats.due_since_ms.load(Relaxed) {
-        0 => 0,
-        since_ms => unsigned(clock::unix_ms()).saturating_sub(since_ms) / 1_000,
-    };
     out.info("reviewd_hub_store", ("kind", hub.store()))?;
     out.gauge("reviewd_hub_store_usable", health.store_error.is_none())?;
     out.gauge("reviewd_hub_delivering", health.delivering)?;
@@ -303,8 +307,15 @@ fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
     out.gauge("reviewd_hub_pending", stats.requests.load(Relaxed))?;
     out.gauge("reviewd_hub_undelivered", stats.undelivered.load(Relaxed))?;
     out.gauge("reviewd_hub_due", stats.due.load(Relaxed))?;
+    let due_age_s = age_s(stats.due_since_ms.load(Relaxed));
     out.gauge("reviewd_hub_oldest_due_age_seconds", due_age_s)?;
     out.gauge("reviewd_hub_exchanges", stats.in_flight.load(Relaxed))?;
+    hub_outcomes(out, stats)?;
+    notice_metrics(out, stats)
+}
+
+/// Writes the outcomes of what the hub has done.
+fn hub_outcomes(out: &mut Encoder<'_>, stats: &Stats) -> fmt::Result {
     let requests = [
         ("accepted", stats.accepted.load(Relaxed)),
         ("refused", stats.refused.load(Relaxed)),
@@ -330,21 +341,17 @@ fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
         attempts.into_iter().chain(failures),
     )?;
     let delivered_ns = stats.delivered_ms.load(Relaxed).saturating_mul(1_000_000);
-    out.seconds("reviewd_hub_delivery_seconds", delivered_ns)?;
+    out.counter_of_seconds("reviewd_hub_delivery_seconds", delivered_ns)?;
     let removals = RemovalReason::ALL
         .iter()
         .zip(&stats.removed)
         .map(|((_, name, _), count)| (*name, count.load(Relaxed)));
-    out.counters("reviewd_hub_removals", "reason", removals)?;
-    notice_metrics(out, stats)
+    out.counters("reviewd_hub_removals", "reason", removals)
 }
 
 /// Writes the metrics of notices, without their targets.
 fn notice_metrics(out: &mut Encoder<'_>, stats: &Stats) -> fmt::Result {
-    let oldest_age_s = match stats.notices_since_ms.load(Relaxed) {
-        0 => 0,
-        since_ms => unsigned(clock::unix_ms()).saturating_sub(since_ms) / 1_000,
-    };
+    let oldest_age_s = age_s(stats.notices_since_ms.load(Relaxed));
     let waiting = stats.notices_waiting.load(Relaxed);
     out.gauge("reviewd_notices_waiting", waiting)?;
     out.gauge("reviewd_notices_oldest_age_seconds", oldest_age_s)?;
@@ -358,10 +365,19 @@ fn notice_metrics(out: &mut Encoder<'_>, stats: &Stats) -> fmt::Result {
     out.counter("reviewd_notices_given_up", given_up)
 }
 
+/// Returns the seconds since a time in milliseconds since 1970; 0 for a time of 0, which stands for none.
+fn age_s(since_ms: u64) -> u64 {
+    if since_ms == 0 {
+        return 0;
+    }
+    unsigned(clock::unix_ms()).saturating_sub(since_ms) / 1_000
+}
+
 /// Writes one metric family at a time; each is described by [`help`].
 struct Encoder<'e>(DescriptorEncoder<'e>);
 
 impl Encoder<'_> {
+    /// Begins a family, with its help text.
     fn family(
         &mut self,
         name: &'static str,
@@ -400,7 +416,7 @@ impl Encoder<'_> {
     }
 
     /// Writes a counter of time, in seconds.
-    fn seconds(&mut self, name: &'static str, value_ns: u64) -> fmt::Result {
+    fn counter_of_seconds(&mut self, name: &'static str, value_ns: u64) -> fmt::Result {
         encode_counter(
             &mut self.family(name, MetricType::Counter)?,
             seconds(value_ns),
@@ -423,20 +439,22 @@ impl Encoder<'_> {
     }
 }
 
+/// Writes the value of a counter without further labels.
 fn encode_counter(metric: &mut MetricEncoder<'_>, value: impl EncodeCounterValue) -> fmt::Result {
     metric.encode_counter::<NoLabelSet, _, u64>(&value, None)
 }
 
+/// Converts nanoseconds into seconds.
 fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// Converts a time; one before 1970 counts as 0.
+/// Returns a time since 1970, or 0 for a time before 1970.
 fn unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
 }
 
-/// Returns the help text of a metric family.
+/// Returns the help text of a metric family; `None` for an unknown name, which is an error of the program.
 fn help(name: &str) -> Option<&'static str> {
     Some(match name {
         "reviewd_build" => "The version of the program.",

@@ -1,9 +1,10 @@
-//! Remembers which changes that no record has were told to mirrors, so that one that is taken back is told, too.
+//! Remembers the changes by hand that mirrors were told of, so that mirrors are also told when such a change is taken back.
 //!
-//! A review that is edited by hand has the date of the dataset in the log of changes. If the edit is taken back by hand, the
-//! review agrees with the record again, whose time is older than what mirrors have read; and a review that was added and
-//! deleted by hand is in neither. Both are told at the date of the dataset in which they were taken back. The memory is in the
-//! state directory, so a restart loses none of it.
+//! `changes.json` records when each review was added, changed and removed by `reviewd`. A change by hand is in no record: mirrors
+//! are told of it with the date of the dataset. If the change is taken back by hand, the record alone would hide that: an
+//! edited review agrees with its record again, whose time is older than what mirrors have read, and a review that was added
+//! and deleted by hand is neither published nor recorded. With this memory, mirrors are told of both, with the date of the
+//! dataset in which the change was taken back. The memory is in the state directory, so a restart loses none of it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,53 +23,58 @@ use super::state_file::replace_file;
 /// The file in the state directory.
 const TOLD_FILE: &str = "told-changes.json";
 
-/// Changes that are remembered. Our choice: more are the work of a program, which should call `reviewd record`.
+/// Largest number of changes that are remembered; with more, none is. Our choice: more changes are the work of a program, which
+/// should call `reviewd record`.
 const TOLD_MAX: usize = 100_000;
 
-/// The changes that were told without a record, by id.
+/// The changes without a record that mirrors were told of.
 #[derive(Debug, Default)]
 pub(super) struct ToldChanges {
-    /// `None` without a state directory.
+    /// The file; `None` without a state directory.
     path: Option<PathBuf>,
     memory: ToldMemory,
+    /// Whether the file has `memory`.
     is_stored: bool,
 }
 
-/// What is stored.
+/// The content of the file.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct ToldMemory {
-    /// The log that they belong to.
+    /// The log of changes that they belong to; `None` if the dataset has none.
     log: Option<String>,
+    /// The changes, by the ids of the reviews.
     told: BTreeMap<String, UnrecordedChange>,
 }
 
+/// A change of a review that no record has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct UnrecordedChange {
-    /// Seconds since 1970.
+    /// The time that mirrors were told, in seconds since 1970.
     at: i64,
-    /// `None` for a removal.
+    /// The digest of the review; `None` for a removal.
     digest: Option<[u8; 16]>,
 }
 
 impl ToldChanges {
-    /// Reads what a process with the same state directory has told.
+    /// Reads what a process with this state directory has told. An error is logged.
     pub(super) fn load(state: Option<&Path>) -> ToldChanges {
-        let path = state.map(|state| state.join(TOLD_FILE));
-        let memory = path.as_deref().map(|path| {
-            read(path).unwrap_or_else(|error| {
-                warn!(file = %path.display(), %error, "the memory of told changes cannot be read");
-                ToldMemory::default()
-            })
+        let Some(state) = state else {
+            return ToldChanges::default();
+        };
+        let path = state.join(TOLD_FILE);
+        let memory = read(&path).unwrap_or_else(|error| {
+            warn!(file = %path.display(), %error, "the memory of told changes cannot be read");
+            ToldMemory::default()
         });
         ToldChanges {
-            path,
-            memory: memory.unwrap_or_default(),
+            path: Some(path),
+            memory,
             is_stored: true,
         }
     }
 
-    /// Dates the changes of `dataset` that were told differently before, and remembers those that no record has. The
-    /// dataset has its date.
+    /// Sets the times of the changes in `dataset` that no record has, or that were told in another state before; remembers
+    /// them. `dataset` must have its date already.
     pub(super) fn date(&mut self, dataset: &mut Dataset) {
         let log = dataset.changes.log.clone();
         let mut before = std::mem::take(&mut self.memory);
@@ -87,10 +93,10 @@ impl ToldChanges {
         for removed in &mut dataset.changes.removed {
             next.tell(&removed.id, None, &mut removed.at);
         }
-        // Neither published nor recorded: added by hand, and deleted again.
-        let gone: Vec<String> = next.before.keys().cloned().collect();
-        for id in gone {
-            // Told as published, it changes now.
+        // What is left is neither published nor recorded: it was added by hand, and deleted again.
+        let left: Vec<String> = next.before.keys().cloned().collect();
+        for id in left {
+            // As if a removal had been recorded before it was told as published: so the removal is told now.
             let mut at = Some(Timestamp::MIN);
             next.tell(&id, None, &mut at);
             dataset.changes.removed.push(RemovedChange { id, at });
@@ -105,9 +111,12 @@ impl ToldChanges {
         self.is_stored = false;
     }
 
-    /// Stores the memory, before what it remembers is served.
+    /// Stores the memory. To be called before the dataset is served, so that nothing is told that would be forgotten.
     pub(super) fn store(&mut self) {
-        let Some(path) = self.path.as_deref().filter(|_| !self.is_stored) else {
+        if self.is_stored {
+            return;
+        }
+        let Some(path) = &self.path else {
             return;
         };
         let is_unused = self.memory.told.is_empty() && !path.exists();
@@ -124,15 +133,19 @@ impl ToldChanges {
     }
 }
 
-/// The changes of one dataset, as they are told.
+/// Decides when the changes of one dataset are told.
 struct Telling {
+    /// The date of the dataset.
     date: Timestamp,
+    /// What was told before, of reviews that were not decided yet.
     before: BTreeMap<String, UnrecordedChange>,
+    /// What no record has, of reviews that were decided.
     told: BTreeMap<String, UnrecordedChange>,
 }
 
 impl Telling {
-    /// Decides when the state of a review (`None`: removed) is told: `at` is the recorded time, or `None`.
+    /// Decides when the state of a review is told: `digest` is that of the review, or `None` if it is removed. `at` is the
+    /// recorded time, or `None` without one, and becomes the time that is told.
     fn tell(&mut self, id: &str, digest: Option<ReviewDigest>, at: &mut Option<Timestamp>) {
         let digest = digest.map(|digest| digest.0);
         let before = self.before.remove(id);
@@ -159,6 +172,7 @@ impl Telling {
     }
 }
 
+/// Reads the file; an empty memory if there is none.
 fn read(path: &Path) -> io::Result<ToldMemory> {
     match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(ToldMemory::default()),
