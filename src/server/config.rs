@@ -67,22 +67,26 @@ impl Config {
         format!("{scheme}://{address}")
     }
 
-    /// Tells whether requests seem to come through a proxy that is not configured, so that all clients look like one
-    /// and share the limits of one client.
+    /// Tells whether requests seem to come through a proxy that is not configured, so that all clients share the limits of one:
+    /// the public address is not that of this server at `address`. False if clients have no limits.
     pub(super) fn seems_proxied(&self, address: SocketAddr) -> bool {
-        let limits = &self.limits;
-        let is_limited = limits.connections_per_address > 0
-            || [limits.rates.reads, limits.rates.mcp, limits.rates.hub]
-                .iter()
-                .any(|&rate| rate > 0);
-        let is_elsewhere = self.base_url.as_ref().is_some_and(|base_url| {
-            (base_url.starts_with("https://") && self.tls.is_none())
-                || (address.ip().is_loopback() && *base_url != self.origin_at(address))
-        });
-        is_limited && is_elsewhere && self.proxies.networks.is_empty()
+        let Some(base_url) = &self.base_url else {
+            return false;
+        };
+        if !self.proxies.networks.is_empty() {
+            return false;
+        }
+        let rates = &self.limits.rates;
+        let has_rates = rates.reads > 0 || rates.mcp > 0 || rates.hub > 0;
+        if !has_rates && self.limits.connections_per_address == 0 {
+            return false;
+        }
+        let ends_tls_elsewhere = base_url.starts_with("https://") && self.tls.is_none();
+        let is_local = address.ip().is_loopback();
+        ends_tls_elsewhere || (is_local && *base_url != self.origin_at(address))
     }
 
-    /// Returns the value of Strict-Transport-Security, if it is enabled.
+    /// Returns the value of Strict-Transport-Security; `None` if it is not enabled.
     pub(super) fn hsts(&self) -> Option<HeaderValue> {
         let seconds = self.tls.as_ref().map_or(0, |files| files.hsts_s);
         if seconds == 0 {
@@ -117,8 +121,8 @@ pub enum DataSource {
 pub struct ServerLimits {
     /// Concurrent connections; beyond it a new one evicts the one that is idle longest or makes the least progress.
     pub connections: u32,
-    /// Concurrent connections from one client address that is not a proxy, and four times as many from an IPv6 /48; 0
-    /// for no limit.
+    /// Concurrent connections from one client that is not a proxy: from an IPv4 address, or an IPv6 /64. From an IPv6 /48 four
+    /// times as many. 0 for no limit.
     pub connections_per_address: u32,
     /// Requests of one client per minute.
     pub rates: http::Rates,
@@ -130,8 +134,8 @@ pub struct ServerLimits {
     pub idle_time: Duration,
     /// Time without a byte in either direction while a request is in progress.
     pub stall_time: Duration,
-    /// How long a peer may read nothing of a response; 60 s by default. Bytes that it reads extend this by their time
-    /// at the minimum rate, up to five times as long. A shorter time would end honest readers: a kernel accepts bytes
+    /// How long a peer may read nothing of a response, 60 s by default. Bytes that it reads extend this by their time at the
+    /// minimum rate, up to five times as long. A shorter time would end connections of honest readers: a kernel accepts bytes
     /// in steps, and over loopback a reader of 5 KiB/s makes progress only about every 30 s.
     pub rate_time: Duration,
     /// The limits that `http` enforces; hyper itself refuses more than 100 fields.

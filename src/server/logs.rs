@@ -21,7 +21,7 @@ use tracing_subscriber::{fmt, registry};
 use super::log_writer::{self, Log, LogFile};
 use crate::http::ACCESS_LOG;
 
-/// Longest wait for the last lines of a process that ends.
+/// How long a process that ends waits for its last lines to be written.
 const LAST_LINES_TIME: Duration = Duration::from_secs(1);
 
 /// How events are written.
@@ -100,7 +100,7 @@ pub fn set_up(settings: &LogSettings) -> Result<LogGuard, LogError> {
         Format::Text => false,
         Format::Json => true,
     };
-    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let has_no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let layer = fmt::layer()
         .with_writer(|| LineWriter(Log::Events))
         .log_internal_errors(false)
@@ -119,7 +119,7 @@ pub fn set_up(settings: &LogSettings) -> Result<LogGuard, LogError> {
             .boxed()
     } else {
         layer
-            .with_ansi(is_terminal && !is_plain)
+            .with_ansi(is_terminal && !has_no_color)
             .with_filter(is_event)
             .boxed()
     };
@@ -146,6 +146,7 @@ pub(super) fn flush() {
     log_writer::flush(LAST_LINES_TIME);
 }
 
+/// Opens the access log.
 fn open(target: &AccessLogTarget) -> Result<LogFile, LogError> {
     match target {
         AccessLogTarget::Stdout => LogFile::standard(&io::stdout()).map_err(LogError::Writer),
@@ -156,7 +157,7 @@ fn open(target: &AccessLogTarget) -> Result<LogFile, LogError> {
     }
 }
 
-/// Whether an event belongs to the access log.
+/// Tells whether an event belongs to the access log.
 fn is_request(metadata: &Metadata<'_>) -> bool {
     metadata.target() == ACCESS_LOG
 }
@@ -180,7 +181,10 @@ pub(super) fn panic_message(payload: &(dyn Any + Send)) -> &str {
     if let Some(text) = payload.downcast_ref::<&str>() {
         return text;
     }
-    payload.downcast_ref::<String>().map_or("", String::as_str)
+    match payload.downcast_ref::<String>() {
+        Some(text) => text,
+        None => "",
+    }
 }
 
 /// Adds each line to the queue of a log.

@@ -10,7 +10,7 @@ use crate::platform;
 /// Descriptors besides those of connections and of the hub's requests: data files, stores, runtimes.
 const OTHER_DESCRIPTORS: u64 = 256;
 
-/// Bytes of search index for each byte of text: the most detailed index takes 3.5 to 4.5.
+/// Bytes of search index that each byte of text may take; the most detailed index takes 3.5 to 4.5.
 const INDEX_PER_TEXT: u64 = 5;
 
 /// Smallest limit of the index, 128 MiB: short texts need more index for each byte.
@@ -24,8 +24,8 @@ pub(super) fn descriptors_max() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Raises the process's soft limit on open files as far as `connections` and the hub's `requests` need, and warns if
-/// the system does not allow it.
+/// Raises the process's soft limit on open files as far as `connections` and `requests` of the hub need it. Warns if the
+/// system does not allow that.
 ///
 /// Login shells and many containers set it to 1,024; a process may raise it up to the hard limit. Only the program
 /// calls this: the limit belongs to the process, so a library must not change it.
@@ -33,10 +33,13 @@ pub fn allow_connections(connections: u32, requests: usize) {
     let requests = u64::try_from(requests).unwrap_or(u64::MAX);
     let needed = (u64::from(connections) + OTHER_DESCRIPTORS).saturating_add(requests);
     let limit = getrlimit(Resource::Nofile);
-    // `None` means no limit.
-    let Some(current) = limit.current.filter(|current| *current < needed) else {
+    let Some(current) = limit.current else {
+        // There is no limit.
         return;
     };
+    if current >= needed {
+        return;
+    }
     let wanted = limit.maximum.map_or(needed, |maximum| maximum.min(needed));
     let raised = Rlimit {
         current: Some(wanted),
@@ -55,7 +58,7 @@ pub fn allow_connections(connections: u32, requests: usize) {
     }
 }
 
-/// Warns of a limit on the address space, of which an allocation or a thread may be refused: the allocator then ends the
+/// Warns of a low limit on the address space. If the system refuses memory or a thread because of it, the allocator ends the
 /// process without naming the limit.
 pub fn warn_of_memory_limit() {
     if let Some(limit) = getrlimit(Resource::As).current
@@ -70,7 +73,8 @@ pub fn warn_of_memory_limit() {
     }
 }
 
-/// Returns the limits that can be the reason why the system refused a thread, after a semicolon; "" if none is set.
+/// Returns the end of an error message, after a semicolon: the limits that can be the reason why the system has refused a
+/// thread. Empty if none is set.
 pub(super) fn thread_limits() -> String {
     let mut limits = Vec::new();
     if let Some(bytes) = getrlimit(Resource::As).current {
@@ -85,22 +89,23 @@ pub(super) fn thread_limits() -> String {
     format!("; limits of this process: {}", limits.join(", "))
 }
 
-/// Returns the default memory limit in bytes of the search index for `text_bytes` of review text: five bytes for each
-/// byte of text, at least 128 MiB, and else at most a quarter of the memory of this machine or container, because a
-/// reload holds two indexes.
+/// Returns the default memory limit in bytes of the search index for `text_bytes` of review text: five bytes for each byte of
+/// text, but at most a quarter of the memory of this machine or container, because a reload holds two indexes. At least
+/// 128 MiB in any case.
 #[must_use]
 pub fn search_memory(text_bytes: u64) -> u64 {
     index_bytes(text_bytes, memory_bytes())
 }
 
+/// Returns the limit of [`search_memory`] for a process that may use `memory_bytes`; `None` if that is not known.
 fn index_bytes(text_bytes: u64, memory_bytes: Option<u64>) -> u64 {
     let wanted = text_bytes.saturating_mul(INDEX_PER_TEXT);
-    let most = memory_bytes.map_or(u64::MAX, |bytes| bytes / 4);
-    wanted.min(most).max(INDEX_BYTES_MIN)
+    let quarter = memory_bytes.map_or(u64::MAX, |bytes| bytes / 4);
+    wanted.min(quarter).max(INDEX_BYTES_MIN)
 }
 
-/// Returns the default budget of bytes in flight: an eighth of the memory that this process may use, at least that of a
-/// client.
+/// Returns the default budget of bytes in flight: an eighth of the memory that this process may use, and at least the
+/// default budget of a client, 8 MiB.
 #[must_use]
 pub fn in_flight_memory() -> u64 {
     (usable_memory() / limits::PROCESS_PART).max(limits::CLIENT_BYTES)
@@ -157,8 +162,8 @@ fn usable_memory() -> u64 {
     memory_bytes().unwrap_or(1 << 30)
 }
 
-/// Returns the memory in bytes that this process may use: that of the machine or of its container, or the limit of the
-/// process (`ulimit -v`, `ulimit -d`), whichever is lowest.
+/// Returns the memory in bytes that this process may use: the least of that of the machine, that of its container, and the
+/// limits of the process (`ulimit -v`, `ulimit -d`). `None` if none of these is known.
 fn memory_bytes() -> Option<u64> {
     let own = [Resource::As, Resource::Data].map(|resource| getrlimit(resource).current);
     own.into_iter().flatten().chain(platform::memory()).min()

@@ -26,7 +26,7 @@ pub struct Running {
     pub(super) app: Arc<AppState>,
     pub(super) counters: Arc<Counters>,
     pub(super) drain_time: Duration,
-    /// Taken when the server is stopped.
+    /// `None` once the server is stopped.
     pub(super) parts: Option<Parts>,
 }
 
@@ -39,6 +39,7 @@ pub(super) struct Parts {
 }
 
 impl Running {
+    /// Returns the threads of a server that is not stopped.
     fn parts(&self) -> &Parts {
         self.parts.as_ref().expect("only `end` takes them")
     }
@@ -74,7 +75,7 @@ impl Running {
     }
 
     /// Stops accepting, lets requests in flight finish within the drain time, and returns when the server has stopped;
-    /// false if connections had to be closed before.
+    /// false if connections had to be closed before their requests were answered.
     #[must_use]
     pub fn shutdown(mut self) -> bool {
         self.end(Some(ShutdownPhase::Drain)).unwrap_or(false)
@@ -84,7 +85,7 @@ impl Running {
     /// `signals` are those that the server was started with.
     ///
     /// # Errors
-    /// If the system refuses a thread, or the one that accepts connections has panicked.
+    /// If the system refuses a thread or lets no connection be accepted, or if the thread that accepts has panicked.
     pub fn run_until_signal(mut self, mut signals: Signals) -> io::Result<()> {
         let phase = self.parts().group.phase.clone();
         let reload = self.parts().reloader.trigger.clone();
@@ -110,18 +111,20 @@ impl Running {
                     }
                     SignalOrder::Stop => {
                         set_phase(&phase, ShutdownPhase::Quit);
-                        app.hub().inspect(|hub| hub.shutdown_now());
+                        if let Some(hub) = app.hub() {
+                            hub.shutdown_now();
+                        }
                     }
                 }
-                // Logged afterwards, so that a log cannot delay it.
+                // Logged after the signal is obeyed, so that logging cannot delay that.
                 info!("{}", caught.text);
             }
         })?;
         self.end(None).map(drop)
     }
 
-    /// Stops the server with `phase`, or waits until a signal has done so; returns whether all connections ended
-    /// normally.
+    /// Stops the server with `phase`, or with `None` waits until a signal has done so. Returns whether all connections ended
+    /// by themselves.
     fn end(&mut self, phase: Option<ShutdownPhase>) -> io::Result<bool> {
         let Some(parts) = self.parts.take() else {
             return Ok(true);
@@ -137,16 +140,16 @@ impl Running {
             // A running reload ends with the process.
             None => parts.reloader.trigger.stop(),
         }
-        // After the requests, so that all requests answered with 202 are on disk. The hub waits for exchanges only
-        // after a clean drain; unfinished deliveries are repeated after the next start.
+        // The hub stops after the requests, so that those answered with 202 are on disk. It waits for its own requests only
+        // after a clean drain; deliveries that are then unfinished are repeated after the next start.
         if let Some(hub) = self.app.hub() {
             let is_clean = matches!(ended, Ok(true)) && phase != Some(ShutdownPhase::Quit);
-            let time = if is_clean {
+            let time_max = if is_clean {
                 self.drain_time
             } else {
                 Duration::ZERO
             };
-            let _all_ended = hub.shutdown(time);
+            let _all_ended = hub.shutdown(time_max);
         }
         if let Some(admin) = parts.admin {
             set_phase(&admin.phase, ShutdownPhase::Drain);
@@ -159,7 +162,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // A drop has no caller for the result.
+        // There is no caller to whom the result could be returned.
         let _ended = self.end(Some(ShutdownPhase::Quit));
     }
 }
@@ -178,7 +181,7 @@ pub struct Signals {
     streams: Vec<(Signal, CaughtSignal)>,
 }
 
-/// A signal, as the server obeys it.
+/// What to do at a signal.
 #[derive(Clone, Copy, Debug)]
 struct CaughtSignal {
     order: SignalOrder,
@@ -208,10 +211,16 @@ impl Signals {
             runtime: builder.enable_all().build()?,
             streams: Vec::new(),
         };
-        let reading = "SIGHUP: reloading the data";
-        let reopening = "SIGUSR1: reopening the access log";
-        signals.catch(SignalKind::hangup(), SignalOrder::Reload, reading)?;
-        signals.catch(SignalKind::user_defined1(), SignalOrder::Reopen, reopening)?;
+        signals.catch(
+            SignalKind::hangup(),
+            SignalOrder::Reload,
+            "SIGHUP: reloading the data",
+        )?;
+        signals.catch(
+            SignalKind::user_defined1(),
+            SignalOrder::Reopen,
+            "SIGUSR1: reopening the access log",
+        )?;
         Ok(signals)
     }
 
@@ -230,19 +239,21 @@ impl Signals {
         )
     }
 
+    /// Starts to catch a signal, which gives `order` and is logged as `text`.
     fn catch(
         &mut self,
         kind: SignalKind,
         order: SignalOrder,
         text: &'static str,
     ) -> io::Result<()> {
-        let _inside = self.runtime.enter();
+        // A signal is registered with the runtime that is entered.
+        let _entered = self.runtime.enter();
         let caught = CaughtSignal { order, text };
         self.streams.push((signal(kind)?, caught));
         Ok(())
     }
 
-    /// Waits for the next signal, for at most [`REPORT_INTERVAL`].
+    /// Waits for the next signal; `None` if there is none within [`REPORT_INTERVAL`].
     fn next(&mut self) -> Option<CaughtSignal> {
         let streams = &mut self.streams;
         let next = poll_fn(|context| {

@@ -1,8 +1,8 @@
-//! The threads that a server needs for as long as it runs. The watchdog learns of one that hangs.
+//! The threads that a server needs for as long as it runs. Each reports to the watchdog.
 //!
-//! If one panics, the program ends with exit status 70, and the service manager or orchestrator starts it again: the
-//! state of the thread is unknown, so it cannot be started again within the process. A server that is part of another
-//! program does not end that; its `/readyz` fails and names the thread.
+//! If one panics, the program ends with exit status 70, so that the service manager or orchestrator starts it again. The
+//! thread alone cannot be started again, because its state is unknown. A server that is part of another program does not end
+//! that program: its `/readyz` fails and names the thread.
 
 use std::convert::Infallible;
 use std::io;
@@ -28,22 +28,23 @@ const PANICKED: &str = "thread_panicked";
 /// Whether a panic of a needed thread ends the process.
 static ENDS_PROCESS: AtomicBool = AtomicBool::new(false);
 
-/// From now on a panic of a thread that a server needs ends this process with status 70. Only the program calls this: a
+/// Makes a panic of a thread that a server needs end this process with status 70. Only the program calls this, because a
 /// library must not end the process.
 pub fn end_process_on_panic() {
     ENDS_PROCESS.store(true, Relaxed);
 }
 
-/// Starts threads, each watched under a name with the prefix.
+/// Starts the threads of a server, and has them watched.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ThreadStarter {
     readiness: Arc<Readiness>,
     liveness: Arc<Liveness>,
+    /// The beginning of the name of each thread.
     prefix: &'static str,
 }
 
 impl ThreadStarter {
-    /// Starts threads of the server with the state `app`.
+    /// Creates a starter of threads of the server with the state `app`.
     pub(super) fn new(app: &AppState, prefix: &'static str) -> ThreadStarter {
         ThreadStarter {
             readiness: Arc::clone(&app.readiness),
@@ -52,37 +53,43 @@ impl ThreadStarter {
         }
     }
 
-    /// Starts the thread `name`. `body` gets its heartbeat, and has to report.
+    /// Starts the thread `name`, to which the prefix is added. `body` gets the heartbeat of the thread, and has to report.
+    ///
+    /// # Errors
+    /// If the system refuses a thread; the message names the thread, and the limits that can be the reason.
     pub(super) fn spawn<T: Send + 'static>(
         &self,
         name: &str,
         body: impl FnOnce(&Heartbeat) -> T + Send + 'static,
     ) -> io::Result<JoinHandle<T>> {
-        let own_name = name;
         let name = format!("{}{name}", self.prefix);
         let readiness = Arc::clone(&self.readiness);
         let heartbeat = self.liveness.watch(&name);
-        let own = heartbeat.clone();
+        let own_heartbeat = heartbeat.clone();
+        let own_name = name.clone();
         let thread = thread::Builder::new().name(name.clone());
         let spawned = thread.spawn(move || {
             // Unwind safe: the values that the thread owned are not used again.
-            let result = catch_unwind(AssertUnwindSafe(|| body(&own)));
-            own.end();
+            let result = catch_unwind(AssertUnwindSafe(|| body(&own_heartbeat)));
+            own_heartbeat.end();
             result.unwrap_or_else(|panic| {
-                report_panic(&readiness, &name);
+                report_panic(&readiness, &own_name);
                 resume_unwind(panic)
             })
         });
-        spawned.map_err(|cause| {
-            heartbeat.end();
-            let limits = thread_limits();
-            let message = format!("{}{own_name}: {cause}{limits}", self.prefix);
-            io::Error::new(cause.kind(), message)
-        })
+        match spawned {
+            Ok(thread) => Ok(thread),
+            Err(cause) => {
+                heartbeat.end();
+                let message = format!("{name}: {cause}{}", thread_limits());
+                Err(io::Error::new(cause.kind(), message))
+            }
+        }
     }
 }
 
-/// Reports a panic of the thread `name`, and ends the program. `/readyz` shows only the last such thread.
+/// Reports a panic of the thread `name`, and ends the process if [`end_process_on_panic`] was called. `/readyz` shows only the
+/// last such thread.
 fn report_panic(readiness: &Readiness, name: &str) {
     let message = format!("the thread {name} has panicked, which is an error in reviewd");
     error!("{message}");

@@ -64,14 +64,15 @@ enum ValidityError {
     NotYetValid(Timestamp),
 }
 
-/// The certificate and key of the next handshake.
+/// The certificate and key that the next handshake uses.
 #[derive(Debug)]
-pub(super) struct CertificateResolver(ArcSwap<Pair>);
+pub(super) struct CertificateResolver(ArcSwap<CertificatePair>);
 
-/// A certificate with its key, and the last second in which it is valid.
+/// A certificate with its key.
 #[derive(Debug)]
-struct Pair {
+struct CertificatePair {
     key: Arc<CertifiedKey>,
+    /// The last second in which the certificate is valid.
     ends: Timestamp,
 }
 
@@ -94,23 +95,19 @@ pub(super) struct CertificateReloader {
     pub(super) resolver: Arc<CertificateResolver>,
     /// Accepts handshakes; each uses the pair that is current when it begins.
     pub(super) acceptor: TlsAcceptor,
+    /// Whether the log has the expiry of the certificate that is served.
     has_logged_expiry: bool,
     /// The state of the files when they were last read.
     seen: [Option<Stamp>; 2],
-    /// When to read them again after a failure that may pass.
+    /// When to read the files again after a failure that may pass.
     retry: Retry,
 }
 
-/// Returns the state of both files, which shows a change.
-fn stamps(files: &TlsFiles) -> [Option<Stamp>; 2] {
-    [Stamp::at(&files.certificate), Stamp::at(&files.key)]
-}
-
 impl CertificateReloader {
-    /// Loads the first pair, and configures TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1 by ALPN, and resumption by tickets,
-    /// which need no memory on the server.
+    /// Loads the first pair, and configures TLS: the versions 1.2 and 1.3, HTTP/2 and HTTP/1.1 by ALPN, and resumption by
+    /// tickets, which need no memory on the server.
     pub(super) fn load(files: &TlsFiles) -> Result<CertificateReloader, TlsError> {
-        // Before the files are read: a change in between leads to another reload and is not missed.
+        // Taken before the files are read, so that a change in between leads to another reload.
         let seen = stamps(files);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let pair = read_pair(files, &provider, clock::now())?;
@@ -137,10 +134,11 @@ impl CertificateReloader {
         })
     }
 
-    /// Reads the pair if its files have changed or a reload was requested, and reports faults to `readiness` and the log.
-    pub(super) fn check_files(&mut self, readiness: &Readiness, requested: bool) {
+    /// Reads the pair if its files have changed or a reload was requested. Reports faults on `/readyz` and in the log, also
+    /// that the certificate that is served has expired.
+    pub(super) fn check_files(&mut self, readiness: &Readiness, is_requested: bool) {
         let stamps = stamps(&self.files);
-        if stamps != self.seen || requested || self.retry.is_due(instant()) {
+        if stamps != self.seen || is_requested || self.retry.is_due(instant()) {
             self.seen = stamps;
             self.renew(readiness);
         }
@@ -153,6 +151,7 @@ impl CertificateReloader {
         }
     }
 
+    /// Reads the pair, and serves it from the next handshake on if it can be used.
     fn renew(&mut self, readiness: &Readiness) {
         let provider = self.acceptor.config().crypto_provider();
         match read_pair(&self.files, provider, clock::now()) {
@@ -185,6 +184,12 @@ impl CertificateReloader {
     }
 }
 
+/// Returns the state of both files, which shows a change.
+fn stamps(files: &TlsFiles) -> [Option<Stamp>; 2] {
+    [Stamp::at(&files.certificate), Stamp::at(&files.key)]
+}
+
+/// Returns the error of a file whose content cannot be used.
 fn fail(flag: &'static str, path: &Path, what: String) -> TlsError {
     TlsError {
         flag,
@@ -207,7 +212,7 @@ fn read_pair(
     files: &TlsFiles,
     provider: &CryptoProvider,
     now: Timestamp,
-) -> Result<Pair, TlsError> {
+) -> Result<CertificatePair, TlsError> {
     let certificate_pem = read(&files.certificate)
         .map_err(|cause| fail_to_read(CERT_FLAG, &files.certificate, &cause))?;
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&certificate_pem)
@@ -236,16 +241,18 @@ fn read_pair(
         }
         error => wrong_key(files, format!("cannot be used: {error}")),
     })?;
-    Ok(Pair {
+    Ok(CertificatePair {
         key: Arc::new(key),
         ends,
     })
 }
 
+/// Returns the error of a file of certificates that cannot be used.
 fn wrong_certificate(files: &TlsFiles, what: String) -> TlsError {
     fail(CERT_FLAG, &files.certificate, what)
 }
 
+/// Returns the error of a file of a key that cannot be used.
 fn wrong_key(files: &TlsFiles, what: String) -> TlsError {
     fail(KEY_FLAG, &files.key, what)
 }
@@ -263,6 +270,7 @@ fn check_validity(own: &CertificateDer<'_>, now: Timestamp) -> Result<Timestamp,
     Ok(ends)
 }
 
+/// Reads a file, which must exist.
 fn read(path: &Path) -> Result<Vec<u8>, ReadCause> {
     let bytes = read_file(path, FILE_BYTES_MAX)?;
     bytes.ok_or(ReadCause::Missing)
