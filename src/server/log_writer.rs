@@ -18,6 +18,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -186,10 +187,13 @@ impl LogFile {
         LogFile::of(file, None)
     }
 
-    /// Opens or creates the file at `path`; lines are appended.
+    /// Opens or creates the file at `path`; lines are appended. A named pipe without a reader is an error.
     pub(super) fn open(path: &Path) -> io::Result<LogFile> {
+        // Otherwise opening a named pipe would wait for its reader, and with the writer all logs.
+        let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
         let mut options = OpenOptions::new();
-        let file = options.append(true).create(true).mode(0o640).open(path)?;
+        options.append(true).create(true).mode(0o640);
+        let file = options.custom_flags(flags).open(path)?;
         LogFile::of(file, Some(path.to_owned()))
     }
 

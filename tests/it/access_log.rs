@@ -14,7 +14,7 @@ use crate::hub::subscriber::Subscriber;
 use crate::hub::{authority, rig};
 use crate::observation::{ANY_PORT, metrics};
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::program::activated;
+use crate::support::program::{activated, run};
 use crate::support::{Connection, Program, get, send, wait_until};
 
 fn lines(path: &Path) -> Vec<serde_json::Value> {
@@ -155,6 +155,32 @@ fn with_a_blocked_pipe_lines_are_dropped_and_counted_and_no_request_waits() {
     // The log of events has another reader.
     program.signal("HUP");
     program.wait_for_log("SIGHUP");
+}
+
+#[test]
+fn a_pipe_without_a_reader_is_not_reopened_and_delays_no_other_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    let reader = OpenOptions::new().read(true).write(true).open(&path);
+    let program = Program::serve(&["--access-log", path.to_str().unwrap()]);
+    drop(reader);
+    program.signal("USR1");
+    program.wait_for_log("the access log cannot be reopened");
+    program.signal("HUP");
+    program.wait_for_log("SIGHUP");
+}
+
+#[test]
+fn a_start_with_a_pipe_without_a_reader_fails_and_does_not_wait() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    let ended = run(&["serve", "--access-log", path.to_str().unwrap()]);
+    let message = ended.with(78);
+    assert!(message.contains("cannot open the access log"), "{message}");
 }
 
 /// Returns the administrator's address of a program that has one.
