@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use super::clock;
@@ -35,9 +35,9 @@ impl ReloadTrigger {
 
     /// Ends both threads.
     pub(super) fn stop(&self) {
-        self.orders.is_stopping.store(true, SeqCst);
+        self.orders.stop();
+        // Wakes the watching thread.
         self.request();
-        self.orders.wake();
     }
 }
 
@@ -106,6 +106,12 @@ impl ReloadOrders {
         let _full = self.wake.try_send(());
     }
 
+    /// Ends the reloading thread after the reload that is under way.
+    fn stop(&self) {
+        self.is_stopping.store(true, SeqCst);
+        self.wake();
+    }
+
     /// Takes the orders, so that only later ones count as news; returns whether a reload was requested.
     pub(super) fn take(&self) -> bool {
         self.has_news.store(false, SeqCst);
@@ -139,7 +145,7 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// Watches until the server stops.
+    /// Watches until the server stops, or did not start.
     pub(super) fn run(mut self, requests: &Receiver<()>, heartbeat: &Heartbeat) {
         let poll = if self.poll.is_zero() {
             Duration::MAX
@@ -151,7 +157,15 @@ impl Watcher {
         loop {
             heartbeat.report();
             let wait = poll.saturating_sub(looked.elapsed());
-            let is_requested = requests.recv_timeout(wait.min(REPORT_INTERVAL)).is_ok();
+            let is_requested = match requests.recv_timeout(wait.min(REPORT_INTERVAL)) {
+                Ok(()) => true,
+                Err(RecvTimeoutError::Timeout) => false,
+                Err(RecvTimeoutError::Disconnected) => {
+                    // Without a trigger neither thread is needed: a later step of the start has failed.
+                    self.orders.stop();
+                    return;
+                }
+            };
             if self.orders.is_stopping() {
                 return;
             }
@@ -186,5 +200,29 @@ impl Watcher {
             self.seen = stamps;
             self.orders.announce_change();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::Liveness;
+
+    #[test]
+    fn both_threads_end_if_the_server_did_not_start() {
+        let channels = ReloadChannels::open();
+        let watcher = Watcher {
+            directory: None,
+            poll: Duration::ZERO,
+            seen: Stamps::default(),
+            orders: Arc::clone(&channels.orders),
+            readiness: Arc::default(),
+            tls: None,
+            sources: None,
+        };
+        drop(channels.trigger);
+        watcher.run(&channels.requests, &Liveness::default().watch("watch"));
+        assert!(channels.orders.is_stopping());
+        assert_eq!(channels.wakes.try_recv(), Ok(()));
     }
 }
