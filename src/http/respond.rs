@@ -309,22 +309,24 @@ async fn respond_with_body(
     let account = app.proxies.account_of(peer, &head);
     // Preflights are not counted; see `scope_of`.
     let scope = if head.is_preflight() { None } else { row.scope };
-    let request = BodyRequest {
+    let body_request = BodyRequest {
         app,
         head: &head,
         body,
         account: &account,
     };
     let answer = if row.route == Route::Mcp {
-        let is_permitted = || exchange.count(app, &head, scope).is_ok();
-        let answer = endpoint::mcp(request, is_permitted).await;
+        let answered = endpoint::mcp(body_request, || {
+            exchange.count(app, &head, scope).is_ok()
+        });
+        let answer = answered.await;
         BodyAnswer {
             reply: respond_mcp(answer.reply, head, &account),
             is_body_read: answer.is_body_read,
         }
     } else {
         match exchange.count(app, &head, scope) {
-            Ok(()) => endpoint::hub(request, app.proxies.client_of(&head)).await,
+            Ok(()) => endpoint::hub(body_request, app.proxies.client_of(&head)).await,
             Err(error) => BodyAnswer {
                 reply: reply::render_error_line(&error),
                 is_body_read: false,
