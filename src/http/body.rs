@@ -182,7 +182,15 @@ pub(crate) struct CollectedBody {
     _share: Share,
 }
 
-/// Reads a request's body, at most `bytes_max` long and complete within `time_max`.
+/// The limits of a request's body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BodyLimits {
+    pub(crate) bytes_max: usize,
+    /// How long the complete body may take.
+    pub(crate) time_max: Duration,
+}
+
+/// Reads a request's body within `limits`.
 ///
 /// The buffer grows with the bytes that have arrived. It counts for `account`, and so do `head_bytes`, which the head of the
 /// request occupies meanwhile. A declared length is checked before a byte is read, so that a client need not send a body
@@ -192,11 +200,14 @@ pub(crate) struct CollectedBody {
 /// The body is too long or too slow, or its framing is invalid, or the account has no room.
 pub(crate) async fn collect(
     body: &mut Incoming,
-    bytes_max: usize,
-    time_max: Duration,
+    limits: BodyLimits,
     account: &Account,
     head_bytes: usize,
 ) -> Result<CollectedBody, HttpError> {
+    let BodyLimits {
+        bytes_max,
+        time_max,
+    } = limits;
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(HttpError::BodyBytes(bytes_max));
     }

@@ -232,12 +232,7 @@ fn put_reply(
             (StatusCode::NOT_MODIFIED, Body::default())
         }
         Reply::SeeOther(location) => {
-            // The location consists of the public address and an id, so it is always valid.
-            if let Ok(location) = HeaderValue::try_from(location) {
-                headers.insert(header::LOCATION, location);
-            }
-            headers.insert(header::CACHE_CONTROL, cache_control.clone());
-            headers.insert(header::VARY, Vary::Accept.value());
+            put_location(headers, location, cache_control);
             (StatusCode::SEE_OTHER, Body::default())
         }
         Reply::State { healthy, body } => {
@@ -255,10 +250,10 @@ fn put_reply(
         }
         Reply::Options { allow, preflight } => {
             let allow = HeaderValue::from_static(allow);
-            headers.insert(header::ALLOW, allow.clone());
             if preflight {
-                put_preflight(headers, allow, REQUEST_HEADERS);
+                put_preflight(headers, allow.clone(), REQUEST_HEADERS);
             }
+            headers.insert(header::ALLOW, allow);
             (StatusCode::NO_CONTENT, Body::default())
         }
         Reply::Refuse(error) => {
@@ -393,6 +388,16 @@ fn put_policy(headers: &mut HeaderMap, policy: BrowserPolicy) {
         let name = HeaderName::from_static("cross-origin-resource-policy");
         headers.insert(name, HeaderValue::from_static("cross-origin"));
     }
+}
+
+/// Adds the fields of a redirect, which depends on Accept.
+fn put_location(headers: &mut HeaderMap, location: String, cache_control: &HeaderValue) {
+    // The location consists of the public address and an id, so it is always valid.
+    if let Ok(location) = HeaderValue::try_from(location) {
+        headers.insert(header::LOCATION, location);
+    }
+    headers.insert(header::CACHE_CONTROL, cache_control.clone());
+    headers.insert(header::VARY, Vary::Accept.value());
 }
 
 /// Adds the headers of a response that must not be cached.

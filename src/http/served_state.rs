@@ -215,10 +215,10 @@ impl StoredDocument {
             });
             variants.push(StoredVariant { etag, fields });
         }
-        let version = match row.by_query {
-            ByQuery::Version => Some(format!("v={}", resource.version())),
-            ByQuery::Nothing | ByQuery::Theme | ByQuery::Feed(_) | ByQuery::Page(_) => None,
-        };
+        let mut version = None;
+        if row.by_query == ByQuery::Version {
+            version = Some(format!("v={}", resource.version()));
+        }
         Ok(Some(StoredDocument {
             media_type,
             variants,

@@ -249,38 +249,16 @@ impl Connections {
     /// The limit that is reached, if all connections of the sample make progress, or [`CLOSING_MAX`] evicted ones are not
     /// closed yet.
     pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<Admitted, LimitReached> {
-        let address_max = self.per_address_max;
-        let is_counted = address_max > 0 && !self.proxies.contain(peer);
+        let is_counted = self.per_address_max > 0 && !self.proxies.contain(peer);
         let [client, site] = if is_counted {
             networks_of_client(peer)
         } else {
             [None; 2]
         };
         let networks = [client, site, Some(ALL)];
-        let limits = [
-            (address_max, LimitReached::Address),
-            (address_max.saturating_mul(SITE_SHARES), LimitReached::Address),
-            (self.max, LimitReached::All),
-        ];
         let now = micros(self.began.elapsed());
         let mut table = self.lock();
-        let mut evicted_for = None;
-        for (network, (max, limit)) in networks.into_iter().zip(limits) {
-            let Some(network) = network else {
-                continue;
-            };
-            if table.open(network) < max as usize {
-                continue;
-            }
-            let Some(standing) = table.evict(network, now) else {
-                return Err(limit);
-            };
-            match standing {
-                Standing::Stalled { .. } => self.evicted_stalled.inc(),
-                Standing::Idle { .. } | Standing::New { .. } => self.evicted.inc(),
-            };
-            evicted_for = Some(limit);
-        }
+        let evicted_for = self.make_room(&mut table, networks, now)?;
         let status = Arc::new(ConnectionStatus {
             account: self.budgets.account(self.proxies.limited(peer)),
             waits_since: AtomicU64::new(now),
@@ -304,6 +282,43 @@ impl Connections {
             permit,
             evicted_for,
         })
+    }
+
+    /// Evicts a connection if one of the networks, which are those of [`ConnectionEntry::networks`], has as many as it may have;
+    /// returns the limit that was reached, if one was.
+    ///
+    /// # Errors
+    /// As for [`Connections::admit`].
+    fn make_room(
+        &self,
+        table: &mut Table,
+        networks: [Option<IpNet>; 3],
+        now: u64,
+    ) -> Result<Option<LimitReached>, LimitReached> {
+        let address_max = self.per_address_max;
+        let limits = [
+            (address_max, LimitReached::Address),
+            (address_max.saturating_mul(SITE_SHARES), LimitReached::Address),
+            (self.max, LimitReached::All),
+        ];
+        let mut evicted_for = None;
+        for (network, (max, limit)) in networks.into_iter().zip(limits) {
+            let Some(network) = network else {
+                continue;
+            };
+            if table.open(network) < max as usize {
+                continue;
+            }
+            let Some(standing) = table.evict(network, now) else {
+                return Err(limit);
+            };
+            match standing {
+                Standing::Stalled { .. } => self.evicted_stalled.inc(),
+                Standing::Idle { .. } | Standing::New { .. } => self.evicted.inc(),
+            };
+            evicted_for = Some(limit);
+        }
+        Ok(evicted_for)
     }
 
     /// Closes connections until no budget is short, those first that would hold their bytes longest at their present rate.

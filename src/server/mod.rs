@@ -97,51 +97,64 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     }
     let listeners = sockets.listen()?;
     let counters = Arc::new(Counters::default());
-    let service = ListenerService {
-        handler: Arc::clone(&app),
-        tls: tls.as_ref().map(|tls| tls.acceptor.clone()),
-        counters: Arc::clone(&counters),
-        budgets: Arc::clone(&app.budgets),
-    };
-    let threads = ThreadStarter::new(&app, "");
-    let group = ListenerGroup::start(listeners.public, service, &config, &threads)
-        .map_err(StartError::Threads)?;
-    let is_public = config.base_url.is_some() || address.ip().is_loopback();
-    hub::start(&config, &app, is_public)?;
-    let sources = MetricSources {
-        app: Arc::clone(&app),
-        counters: Arc::clone(&counters),
-        certificate: tls.as_ref().map(|tls| Arc::clone(&tls.resolver)),
-        connections: Arc::clone(&group.connections),
-        started_ms,
-    };
-    let reloader = Reloader::start(ReloaderParts {
+    let reloading = ReloaderParts {
         poll: config.poll,
         app: Arc::clone(&app),
         loader,
         deferred,
         counters: Arc::clone(&counters),
         tls,
-    })
-    .map_err(StartError::Threads)?;
-    let admin = match listeners.admin {
-        Some(listener) => Some(admin::start(listener, &config, sources)?),
-        None => None,
     };
-    watchdog::start(&app).map_err(StartError::Threads)?;
-
+    let parts = start_threads(&config, listeners, reloading, started_ms)?;
     systemd::ready();
     log_serving(&app, address, started_ms);
-    let parts = Parts {
-        group,
-        reloader,
-        admin,
-    };
     Ok(Running {
         app,
         counters,
         drain_time: config.drain_time,
         parts: Some(parts),
+    })
+}
+
+/// Starts the threads of a server that began to start at `started_ms`: first those that serve, then all others.
+fn start_threads(
+    config: &Config,
+    listeners: Listeners,
+    reloading: ReloaderParts,
+    started_ms: i64,
+) -> Result<Parts, StartError> {
+    let app = Arc::clone(&reloading.app);
+    let counters = Arc::clone(&reloading.counters);
+    let tls = reloading.tls.as_ref();
+    let certificate = tls.map(|tls| Arc::clone(&tls.resolver));
+    let service = ListenerService {
+        handler: Arc::clone(&app),
+        tls: tls.map(|tls| tls.acceptor.clone()),
+        counters: Arc::clone(&counters),
+        budgets: Arc::clone(&app.budgets),
+    };
+    let threads = ThreadStarter::new(&app, "");
+    let group = ListenerGroup::start(listeners.public, service, config, &threads)
+        .map_err(StartError::Threads)?;
+    let is_public = config.base_url.is_some() || group.address.ip().is_loopback();
+    hub::start(config, &app, is_public)?;
+    let reloader = Reloader::start(reloading).map_err(StartError::Threads)?;
+    let sources = MetricSources {
+        app: Arc::clone(&app),
+        counters,
+        certificate,
+        connections: Arc::clone(&group.connections),
+        started_ms,
+    };
+    let admin = match listeners.admin {
+        Some(listener) => Some(admin::start(listener, config, sources)?),
+        None => None,
+    };
+    watchdog::start(&app).map_err(StartError::Threads)?;
+    Ok(Parts {
+        group,
+        reloader,
+        admin,
     })
 }
 

@@ -8,7 +8,7 @@ use hyper::header;
 use hyper::{Method, Response};
 
 use crate::http::app_state::AppState;
-use crate::http::body::{self, Body, CollectedBody};
+use crate::http::body::{self, Body, BodyLimits, CollectedBody};
 use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
 use crate::http::reply::{self, RETRY_AFTER_S};
@@ -28,9 +28,11 @@ pub(crate) struct BodyRequest<'r> {
 impl BodyRequest<'_> {
     /// Reads the body, of at most `bytes_max` bytes.
     async fn collect(&mut self, bytes_max: usize) -> Result<CollectedBody, HttpError> {
-        let time_max = self.app.limits.body_time;
-        let head_bytes = self.head.memory_bytes();
-        body::collect(self.body, bytes_max, time_max, self.account, head_bytes).await
+        let limits = BodyLimits {
+            bytes_max,
+            time_max: self.app.limits.body_time,
+        };
+        body::collect(self.body, limits, self.account, self.head.memory_bytes()).await
     }
 }
 
