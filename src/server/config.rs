@@ -67,8 +67,8 @@ impl Config {
         format!("{scheme}://{address}")
     }
 
-    /// Tells whether requests seem to come through a proxy that is not configured, so that all clients share the limits of one:
-    /// the public address is not that of this server at `address`. False if clients have no limits.
+    /// Tells whether requests seem to come through a proxy that is not configured, so that all clients share the limits of
+    /// one: the public address is not that of this server at `address`. False if clients have no limits.
     pub(super) fn seems_proxied(&self, address: SocketAddr) -> bool {
         let Some(base_url) = &self.base_url else {
             return false;

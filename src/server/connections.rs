@@ -284,8 +284,8 @@ impl Connections {
         })
     }
 
-    /// Evicts a connection if one of the networks, which are those of [`ConnectionEntry::networks`], has as many as it may have;
-    /// returns the limit that was reached, if one was.
+    /// Evicts a connection if one of the networks, which are those of [`ConnectionEntry::networks`], has as many as it may
+    /// have; returns the limit that was reached, if one was.
     ///
     /// # Errors
     /// As for [`Connections::admit`].

@@ -1,8 +1,8 @@
 //! Remembers the changes by hand that mirrors were told of, so that mirrors are also told when such a change is taken back.
 //!
-//! `changes.json` records when each review was added, changed and removed by `reviewd`. A change by hand is in no record: mirrors
-//! are told of it with the date of the dataset. If the change is taken back by hand, the record alone would hide that: an
-//! edited review agrees with its record again, whose time is older than what mirrors have read, and a review that was added
+//! `changes.json` records when each review was added, changed and removed by `reviewd`. A change by hand is in no record:
+//! mirrors are told of it with the date of the dataset. If the change is taken back by hand, the record alone would hide that:
+//! an edited review agrees with its record again, whose time is older than what mirrors have read, and a review that was added
 //! and deleted by hand is neither published nor recorded. With this memory, mirrors are told of both, with the date of the
 //! dataset in which the change was taken back. The memory is in the state directory, so a restart loses none of it.
 
@@ -23,8 +23,8 @@ use super::state_file::replace_file;
 /// The file in the state directory.
 const TOLD_FILE: &str = "told-changes.json";
 
-/// Largest number of changes that are remembered; with more, none is. Our choice: more changes are the work of a program, which
-/// should call `reviewd record`.
+/// Largest number of changes that are remembered; with more, none is. Our choice: more changes are the work of a program,
+/// which should call `reviewd record`.
 const TOLD_MAX: usize = 100_000;
 
 /// The changes without a record that mirrors were told of.
