@@ -316,9 +316,7 @@ async fn respond_with_body(
         account: &account,
     };
     let answer = if row.route == Route::Mcp {
-        let answered = endpoint::mcp(body_request, || {
-            exchange.count(app, &head, scope).is_ok()
-        });
+        let answered = endpoint::mcp(body_request, || exchange.count(app, &head, scope).is_ok());
         let answer = answered.await;
         BodyAnswer {
             reply: respond_mcp(answer.reply, head, &account),

@@ -169,7 +169,12 @@ fn stored_documents(
     let context = pages.context();
     let mut documents = Vec::with_capacity(DOCUMENTS.len());
     for row in &DOCUMENTS {
-        documents.push(StoredDocument::prepare(row, pages, &context, last_modified)?);
+        documents.push(StoredDocument::prepare(
+            row,
+            pages,
+            &context,
+            last_modified,
+        )?);
     }
     Ok(documents)
 }

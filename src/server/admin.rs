@@ -66,8 +66,8 @@ pub(super) fn start(
         budgets: Budgets::new(sources.app.budgets.limits()),
         handler: sources,
     };
-    let group = ListenerGroup::start(listener, service, &config, &threads)
-        .map_err(StartError::Threads)?;
+    let group =
+        ListenerGroup::start(listener, service, &config, &threads).map_err(StartError::Threads)?;
     info!(address = %group.address, "metrics and health are served to the administrator");
     Ok(group)
 }

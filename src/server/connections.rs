@@ -298,7 +298,10 @@ impl Connections {
         let address_max = self.per_address_max;
         let limits = [
             (address_max, LimitReached::Address),
-            (address_max.saturating_mul(SITE_SHARES), LimitReached::Address),
+            (
+                address_max.saturating_mul(SITE_SHARES),
+                LimitReached::Address,
+            ),
             (self.max, LimitReached::All),
         ];
         let mut evicted_for = None;

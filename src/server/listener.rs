@@ -176,8 +176,7 @@ impl ListenerGroup {
             service.budgets,
         ));
         let counters = service.counters;
-        let protocols =
-            Protocols::new(service.handler, config, service.tls, Arc::clone(&counters));
+        let protocols = Protocols::new(service.handler, config, service.tls, Arc::clone(&counters));
         let mut workers = Vec::new();
         for number in 0..config.threads.get() {
             workers.push(Worker::start(threads, &format!("serve-{number}"))?);
@@ -464,7 +463,10 @@ impl LogThrottle {
     /// Takes the permission for a line now; returns false less than [`LOG_INTERVAL`] after the last one.
     fn take(&mut self) -> bool {
         let now = clock::instant();
-        if self.logged.is_some_and(|logged| now - logged < LOG_INTERVAL) {
+        if self
+            .logged
+            .is_some_and(|logged| now - logged < LOG_INTERVAL)
+        {
             return false;
         }
         self.logged = Some(now);

@@ -92,9 +92,7 @@ impl<H: Handler> ConnectionService<H> {
     > {
         let service = Rc::new(self);
         service_fn(move |request| {
-            service
-                .requests_left
-                .update(|left| left.saturating_sub(1));
+            service.requests_left.update(|left| left.saturating_sub(1));
             let is_last = service.requests_left.get() == 0;
             service.state.note_request();
             let share = service.hold_stream();

@@ -37,10 +37,7 @@ pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead)
     evaluate(head, json_representation(served, &tag), |representation| {
         let opening = opening(since.matched);
         let closing = closing(&since.removed, &ignored);
-        Reply::Serve(
-            representation,
-            Body::joined(opening, since.array, closing),
-        )
+        Reply::Serve(representation, Body::joined(opening, since.array, closing))
     })
 }
 
