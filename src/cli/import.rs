@@ -448,10 +448,10 @@ fn render(report: &Report, into: &Path) -> String {
     }
     let published = report.published_count;
     let all = report.review_count;
-    let new = report.newly_verified_count;
+    let new = report.newly_published_count;
     let hidden = report.hidden_count;
     lines.push(format!(
-        "{published} of {all} are published; {new} newly verified, {hidden} hidden at their source"
+        "{published} of {all} are published; {new} newly published, {hidden} hidden at their source"
     ));
     if all - published > hidden {
         let hint = "--verified marks new reviews as verified, --verify-existing also the others";

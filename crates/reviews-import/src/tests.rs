@@ -44,7 +44,7 @@ fn vouching_for_new_reviews_leaves_the_others_alone() {
         (
             report.review_count,
             report.published_count,
-            report.newly_verified_count,
+            report.newly_published_count,
         )
     };
     assert_eq!(counts(&new, Vouched::New), (2, 1, 0));

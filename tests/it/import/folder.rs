@@ -80,7 +80,7 @@ fn neither_a_dry_run_nor_a_refusal_under_strict_writes() {
         &format!(
             "{source}:8: rating: \"4.5\" is not a whole number of stars: --scale rounds it, such as --scale 5"
         ),
-        "2 of 3 are published; 0 newly verified, 0 hidden at their source",
+        "2 of 3 are published; 0 newly published, 0 hidden at their source",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }

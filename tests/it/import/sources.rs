@@ -112,7 +112,7 @@ fn a_review_that_its_platform_hides_later_is_no_longer_published() {
     let report = folder.import(&[&source, "--verified"]);
     assert_eq!(report["published_count"], 1);
     let source = folder.file("b.csv", table("spam"));
-    let said = "\n0 of 1 are published; 0 newly verified, 1 hidden at their source\n";
+    let said = "\n0 of 1 are published; 0 newly published, 1 hidden at their source\n";
     folder.says(&[&source, "--verify-existing"], 0, said);
 }
 

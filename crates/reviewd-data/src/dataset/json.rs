@@ -738,8 +738,12 @@ fn text_fault(rule: TextRule, text: &str) -> Option<String> {
 
 /// Whether `text` is a URL that can be published unchanged: http or https, with a host, without invalid characters.
 pub fn is_absolute_url(text: &str) -> bool {
-    let has_scheme = text.starts_with("https://") || text.starts_with("http://");
+    let after_scheme = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"));
+    // The url crate takes the x of `https:///x` for the host.
+    let names_host = after_scheme.is_some_and(|rest| !rest.starts_with(['/', '\\', '?', '#']));
     // The url crate silently removes blanks and control characters; the published text would keep them.
     let is_clean = !text.contains(|c: char| c.is_whitespace() || c.is_control());
-    has_scheme && is_clean && url::Url::parse(text).is_ok_and(|url| url.has_host())
+    names_host && is_clean && url::Url::parse(text).is_ok_and(|url| url.has_host())
 }

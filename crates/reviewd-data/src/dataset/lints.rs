@@ -218,7 +218,7 @@ fn no_taxonomy(lints: &Lints, dataset: &Dataset) -> Option<String> {
     }
     let trade = trades::of_type(&dataset.business.kind);
     Some(format!(
-        "is missing: the aspects are those of the starter list \"{trade}\", and no person or service is recognized"
+        "is missing: the aspects are those of the starter list \"{trade}\", and of people and services only those of the business are recognized"
     ))
 }
 

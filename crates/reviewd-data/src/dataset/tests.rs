@@ -171,7 +171,7 @@ fn each_warning_has_its_own_words() {
     (bare.taxonomy, bare.editorial) = (None, None);
     assert_eq!(
         warnings(bare),
-        "no_taxonomy taxonomy.json: is missing: the aspects are those of the starter list \"legal\", and no person or service is recognized
+        "no_taxonomy taxonomy.json: is missing: the aspects are those of the starter list \"legal\", and of people and services only those of the business are recognized
 no_disclaimer reviews.json: disclaimer: is null: many bars require a statement that past results guarantee nothing
 no_reviews reviews.json: reviews: has no verified review: nothing is published"
     );

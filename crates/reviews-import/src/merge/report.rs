@@ -61,8 +61,8 @@ pub struct Report {
     pub unpublished_count: u64,
     /// Reviews of this import that are hidden at their sources.
     pub hidden_count: u64,
-    /// Stored reviews that were not verified, and are now.
-    pub newly_verified_count: u64,
+    /// Stored reviews that were not published, and are now.
+    pub newly_published_count: u64,
     /// Pictures: how many were fetched; `None` without `--media`.
     pub photos: Option<PhotoCounts>,
     /// In a dry run, some of the new or changed reviews: the newest, the oldest, and one of each kind of oddity.
@@ -211,13 +211,13 @@ impl Merge<'_> {
         }
         for slot in left {
             let is_published = slot.version().is_some_and(|version| version.is_published);
-            let was_unverified = slot
+            let was_unpublished = slot
                 .stored
                 .as_ref()
                 .is_some_and(|stored| !stored.is_published);
             let is_hidden = slot.arrived.as_ref().is_some_and(|arrived| arrived.hidden);
             report.published_count += u64::from(is_published);
-            report.newly_verified_count += u64::from(is_published && was_unverified);
+            report.newly_published_count += u64::from(is_published && was_unpublished);
             report.hidden_count += u64::from(is_hidden);
         }
         report.unpublished_count = report.review_count - report.published_count;

@@ -21,6 +21,7 @@ const OF_REVIEWS: &str = r##"
 "author":"Bo" => "author":"B\no" => .author: "B\no" has a control character
 "author_avatar_url":null => "author_avatar_url":"/a.png" => .author_avatar_url: "/a.png" is not an absolute http or https URL
 "source_url":null => "source_url":"ftp://a.example/" => .source_url: "ftp://a.example/" is not an absolute http or https URL
+"source_url":null => "source_url":"https:///a.example" => .source_url: "https:///a.example" is not an absolute http or https URL
 "text":"Good", =>  => .text: is missing
 "verified":true => "verified":"yes" => .verified: "yes" is not true or false
 ["wills"] => "wills" => .mentioned_services: "wills" is not an array
