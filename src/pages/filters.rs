@@ -1,5 +1,5 @@
-//! The filters of a list of reviews: chips of those in use, which remove them, and menus of those that would find
-//! something.
+//! The filters of a list of reviews: a chip for each filter in use, which removes it, and menus of the others, as far
+//! as they would find something.
 
 use super::Pages;
 use super::form::QueryParams;
@@ -9,13 +9,13 @@ use super::text::service_label;
 use crate::model::insights::{Aspect, Polarity};
 use crate::snapshot::Tally;
 
-/// Services and people in a menu; the others are found by the mentions in the cards and by searching.
-const SERVICES_SHOWN: usize = 12;
+/// Most services or people in a menu; the others are found by the mentions in the cards and by searching.
+const NAMES_SHOWN: usize = 12;
 
-/// Menus beside the chips; if there are more, the last ones share one menu, so that a phone shows a review sooner.
+/// Most menus beside the chips; if there are more, the last ones share one menu, so that a phone shows a review sooner.
 const MENUS_SHOWN: usize = 5;
 
-/// Own names of languages that reviews are often written in, without a message file.
+/// Languages that reviews are often written in and that have no message file: their tags and own names.
 const OTHER_LANGUAGES: &[(&str, &str)] = &[
     ("cs", "Čeština"),
     ("da", "Dansk"),
@@ -43,8 +43,9 @@ const OTHER_LANGUAGES: &[(&str, &str)] = &[
 pub(super) struct Chip {
     pub(super) label: String,
     pub(super) href: String,
-    /// In use: the link removes it.
+    /// Whether the filter is in use, so that the link removes it.
     pub(super) is_used: bool,
+    /// The label of the link that removes the filter; "" if it is not in use.
     pub(super) remove_label: String,
 }
 
@@ -62,6 +63,7 @@ pub(super) struct Menus {
 }
 
 impl Menus {
+    /// Gives the first menus a button of their own.
     fn of(mut menus: Vec<Menu>) -> Menus {
         let mut further = Vec::new();
         if menus.len() > MENUS_SHOWN {
@@ -91,7 +93,8 @@ pub(super) struct OrderEntry {
 }
 
 impl Pages {
-    /// Returns the chips of the filters in use, and the switches; `aspect` is that of the search.
+    /// Returns the chips of the filters in use, then those of filters that a click switches on; `aspect` is that of the
+    /// search.
     pub(super) fn chips(
         &self,
         t: &Messages,
@@ -115,8 +118,8 @@ impl Pages {
             ("has_photos", &t.with_photos, tallies.with_photos),
             ("has_reply", &t.with_reply, tallies.with_reply),
         ] {
-            let is_dividing = count > 0 && count < self.stats.count;
-            if is_dividing && params.value(name).is_empty() {
+            let leaves_some_out = count > 0 && count < self.stats.count;
+            if leaves_some_out && params.value(name).is_empty() {
                 chips.push(Chip {
                     label: label.clone(),
                     href: params.href_with(name, "true"),
@@ -128,7 +131,7 @@ impl Pages {
         chips
     }
 
-    /// Returns the words of a filter in use.
+    /// Returns the label of a filter in use.
     pub(super) fn used_label(
         &self,
         t: &Messages,
@@ -166,109 +169,133 @@ impl Pages {
     /// Returns the menus of the filters that are not in use and have at least two values.
     pub(super) fn menus(&self, t: &Messages, params: &QueryParams) -> Menus {
         let tallies = &self.snapshot.tallies;
+        let all = [
+            self.stars_menu(t),
+            languages_menu(t, &tallies.languages),
+            MenuDraft::of("source", &t.source, &tallies.sources, |source| {
+                source_name(source, t)
+            }),
+            MenuDraft::of(
+                "mentions_service",
+                &t.service,
+                first_names(&tallies.services),
+                |id| service_label(&self.snapshot, id).to_owned(),
+            ),
+            MenuDraft::of("location", &t.location, &tallies.locations, |id| {
+                self.location_label(id).to_owned()
+            }),
+            MenuDraft::of("verified_by", &t.verified, &tallies.verifications, |word| {
+                verification_label(t, word)
+            }),
+            MenuDraft::of(
+                "mentions_technician",
+                &t.person,
+                first_names(&tallies.people),
+                str::to_owned,
+            ),
+        ];
         let mut menus = Vec::new();
-        let mut stars = Vec::new();
-        for (at, count) in self.stats.distribution.iter().enumerate().rev() {
-            if *count > 0 {
-                let value = (at + 1).to_string();
-                let label = t.counted(&t.star_count, at as u64 + 1);
-                stars.push(entry(t, params, "rating", &value, label, *count));
+        for draft in all {
+            if draft.values.len() > 1 && params.value(draft.parameter).is_empty() {
+                menus.push(draft.into_menu(t, params));
             }
         }
-        push_menu(&mut menus, params, "rating", &t.stars, stars);
-        let mut languages = Vec::new();
-        for tally in &tallies.languages {
-            let label = language_name(&tally.value).to_owned();
-            let mut entry = tally_entry(t, params, "language", tally, label);
-            entry.language = Language::of_tag(tally.value.as_bytes()).map(Language::code);
-            languages.push(entry);
-        }
-        push_menu(&mut menus, params, "language", &t.text_language, languages);
-        let mut sources = Vec::new();
-        for tally in &tallies.sources {
-            let label = source_name(&tally.value, t);
-            sources.push(tally_entry(t, params, "source", tally, label));
-        }
-        push_menu(&mut menus, params, "source", &t.source, sources);
-        let mut services = Vec::new();
-        for tally in tallies.services.iter().take(SERVICES_SHOWN) {
-            let label = service_label(&self.snapshot, &tally.value).to_owned();
-            services.push(tally_entry(t, params, "mentions_service", tally, label));
-        }
-        push_menu(&mut menus, params, "mentions_service", &t.service, services);
-        let mut locations = Vec::new();
-        for tally in &tallies.locations {
-            let label = self.location_label(&tally.value).to_owned();
-            locations.push(tally_entry(t, params, "location", tally, label));
-        }
-        push_menu(&mut menus, params, "location", &t.location, locations);
-        let mut verifications = Vec::new();
-        for tally in &tallies.verifications {
-            let label = verification_label(t, &tally.value);
-            verifications.push(tally_entry(t, params, "verified_by", tally, label));
-        }
-        push_menu(
-            &mut menus,
-            params,
-            "verified_by",
-            &t.verified,
-            verifications,
-        );
-        let mut people = Vec::new();
-        for tally in tallies.people.iter().take(SERVICES_SHOWN) {
-            let label = tally.value.clone();
-            people.push(tally_entry(t, params, "mentions_technician", tally, label));
-        }
-        push_menu(&mut menus, params, "mentions_technician", &t.person, people);
         Menus::of(menus)
     }
+
+    /// The menu of the ratings that reviews have, five stars first.
+    fn stars_menu<'t>(&self, t: &'t Messages) -> MenuDraft<'t> {
+        let mut values = Vec::new();
+        for (stars, count) in (1..).zip(self.stats.distribution) {
+            if count > 0 {
+                values.push(MenuValue {
+                    value: stars.to_string(),
+                    label: t.counted(&t.star_count, stars),
+                    language: None,
+                    count,
+                });
+            }
+        }
+        values.reverse();
+        MenuDraft {
+            parameter: "rating",
+            label: &t.stars,
+            values,
+        }
+    }
 }
 
-/// Tells whether a parameter decides what is found; the others only order and divide it.
+/// A menu before its links are made.
+struct MenuDraft<'t> {
+    parameter: &'static str,
+    label: &'t str,
+    values: Vec<MenuValue>,
+}
+
+/// A value of a parameter, and how many reviews have it.
+struct MenuValue {
+    value: String,
+    label: String,
+    /// The language of the label, if it is not that of the page.
+    language: Option<&'static str>,
+    count: u64,
+}
+
+impl<'t> MenuDraft<'t> {
+    /// Returns the menu of the values that reviews have; `label_of` returns the label of each.
+    fn of(
+        parameter: &'static str,
+        label: &'t str,
+        tallies: &[Tally],
+        label_of: impl Fn(&str) -> String,
+    ) -> MenuDraft<'t> {
+        let values = tallies.iter().map(|tally| MenuValue {
+            value: tally.value.clone(),
+            label: label_of(&tally.value),
+            language: None,
+            count: tally.count,
+        });
+        MenuDraft {
+            parameter,
+            label,
+            values: values.collect(),
+        }
+    }
+
+    /// Returns the menu whose entries add their value to the search of `params`.
+    fn into_menu(self, t: &Messages, params: &QueryParams) -> Menu {
+        let entries = self.values.into_iter().map(|one| MenuEntry {
+            href: params.href_with(self.parameter, &one.value),
+            label: one.label,
+            language: one.language,
+            count: t.number(one.count),
+        });
+        Menu {
+            label: self.label.to_owned(),
+            entries: entries.collect(),
+        }
+    }
+}
+
+/// The menu of the languages of the texts, each by its own name.
+fn languages_menu<'t>(t: &'t Messages, tallies: &[Tally]) -> MenuDraft<'t> {
+    let mut menu = MenuDraft::of("language", &t.text_language, tallies, |tag| {
+        language_name(tag).to_owned()
+    });
+    for one in &mut menu.values {
+        one.language = Language::of_tag(one.value.as_bytes()).map(Language::code);
+    }
+    menu
+}
+
+/// Returns the first services or people, as many as a menu shows.
+fn first_names(tallies: &[Tally]) -> &[Tally] {
+    &tallies[..tallies.len().min(NAMES_SHOWN)]
+}
+
+/// Returns whether a parameter decides which reviews are found; the others decide only how they are listed.
 pub(super) fn is_filter(name: &str) -> bool {
     !matches!(name, "sort" | "limit" | "cursor" | "include")
-}
-
-fn push_menu(
-    menus: &mut Vec<Menu>,
-    params: &QueryParams,
-    name: &str,
-    label: &str,
-    entries: Vec<MenuEntry>,
-) {
-    if entries.len() > 1 && params.value(name).is_empty() {
-        menus.push(Menu {
-            label: label.to_owned(),
-            entries,
-        });
-    }
-}
-
-/// Returns the entry of a value that reviews have.
-fn tally_entry(
-    t: &Messages,
-    params: &QueryParams,
-    name: &str,
-    tally: &Tally,
-    label: String,
-) -> MenuEntry {
-    entry(t, params, name, &tally.value, label, tally.count)
-}
-
-fn entry(
-    t: &Messages,
-    params: &QueryParams,
-    name: &str,
-    value: &str,
-    label: String,
-    count: u64,
-) -> MenuEntry {
-    MenuEntry {
-        label,
-        language: None,
-        count: t.number(count),
-        href: params.href_with(name, value),
-    }
 }
 
 /// Returns the orders, the one in use among them.
@@ -291,7 +318,7 @@ pub(super) fn orders(t: &Messages, params: &QueryParams) -> Vec<OrderEntry> {
     entries.collect()
 }
 
-/// Returns how reviews were verified, for one of the words of the filter `verified_by` or several.
+/// Returns the labels of one or several words of the filter `verified_by`, which have commas between them.
 fn verification_label(t: &Messages, words: &str) -> String {
     let mut labels = Vec::new();
     for word in words.split(',') {
@@ -305,7 +332,7 @@ fn verification_label(t: &Messages, words: &str) -> String {
     labels.join(", ")
 }
 
-/// Returns a tone as a word for readers.
+/// Returns the word of a message file for a polarity, or the polarity itself if it is none.
 pub(super) fn tone_label<'t>(t: &'t Messages, tone: &'t str) -> &'t str {
     match Polarity::parse(tone) {
         Some(Polarity::Positive) => &t.tones.positive,
@@ -340,7 +367,7 @@ pub(super) fn parameter_label<'t>(t: &'t Messages, name: &'t str) -> &'t str {
     }
 }
 
-/// Returns the own name of a language of texts, or its tag.
+/// Returns the name of a language in that language, or its tag.
 fn language_name(tag: &str) -> &str {
     let primary = tag.split('-').next().unwrap_or(tag);
     if let Some(language) = Language::of_tag(primary.as_bytes()) {

@@ -1,17 +1,18 @@
-//! The query parameters of a page, kept as given so that the filters and the links can repeat them.
+//! The query parameters of a page as the visitor wrote them, so that the filters and the links can repeat them.
 
 use super::PageLanguage;
 use super::text::encoded;
 use crate::search::query::{PAIRS_MAX, Parameter, TEXT_BYTES_MAX};
 use crate::wire::form::{decode_into, pairs};
 
-/// Names and decoded values of known parameters: the first of each name, without empty values.
+/// Names and decoded values of the parameters of a search. Of several with one name the first counts; empty values are
+/// left out.
 #[derive(Debug, Default)]
 pub(super) struct QueryParams {
     values: Vec<(&'static str, String)>,
     /// The language that the visitor has chosen, which all links keep.
     language: Option<&'static str>,
-    /// Whether a filter replaces the one in use, as there are no pages for two.
+    /// Whether a filter replaces the one in use, because a site of files has no pages for two filters.
     pub(super) is_single: bool,
 }
 
@@ -55,7 +56,7 @@ impl QueryParams {
         }
     }
 
-    /// Tells whether no parameter was given that changes the page.
+    /// Returns whether the query has none of these parameters; it may have a language.
     pub(super) fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -93,7 +94,7 @@ impl QueryParams {
         self.joined(pairs)
     }
 
-    /// Returns the URL of another list in the same language; `href` has a query.
+    /// Returns `href`, which has a query, with the language that the visitor has chosen.
     pub(super) fn with_language(&self, href: &str) -> String {
         match self.language {
             Some(language) => format!("{href}&lang={language}"),
@@ -111,7 +112,8 @@ impl QueryParams {
         format!("/?{}", pairs.join("&"))
     }
 
-    /// Returns the parameters that the search form repeats: all but its own field, and the page.
+    /// Returns the parameters that the search form repeats: all but `words`, its own field, and `cursor`, as a new
+    /// search begins at the first page.
     pub(super) fn hidden(&self) -> Vec<HiddenField<'_>> {
         let mut fields = Vec::new();
         for (name, value) in self.iter() {

@@ -1,5 +1,5 @@
-//! A fragment of HTML with the newest reviews, for the page of another program: without script, style or picture, so it
-//! needs nothing but the page around it, which styles its classes.
+//! A fragment of HTML with the newest reviews, for a page that another program makes. It has no script, style or
+//! picture; the page around it styles its classes.
 
 use askama::Template;
 
@@ -12,12 +12,12 @@ use super::{PageLanguage, Pages, text as filters};
 use crate::search::rank;
 use crate::search::run::Scratch;
 
-/// Stars of a whole rating.
-const STARS: u64 = 5;
+/// Stars of the best rating.
+const STARS_MAX: u64 = 5;
 
 impl Pages {
-    /// Finds and renders reviews in the owner's language. `has_pages` tells whether the public address has pages of the
-    /// reviews; without them, a review links to its source.
+    /// Finds and renders reviews in the owner's language. `has_pages` says whether the public address has a page for
+    /// each review; without these pages, a review links to its source.
     pub(crate) fn fragment(&self, query: &PageQuery<'_>, has_pages: bool) -> String {
         let language = PageLanguage::of(self.default_language());
         let t = language.chosen.messages();
@@ -38,7 +38,7 @@ impl Pages {
                 .map_or_else(String::new, |mean| t.stars_of_5.fill(&[("stars", mean)])),
             mean: mean.unwrap_or_default(),
             // Rounded to whole stars; the number beside them is exact.
-            mean_stars: stars(mean_tenths.unwrap_or(0).saturating_add(5) / 10),
+            mean_stars: star_line(mean_tenths.unwrap_or(0).saturating_add(5) / 10),
             count: t.counted(&t.review_count, self.stats.count),
             all: t.counted(&t.read_all, self.stats.count),
             note: stars_note(t, &query.query),
@@ -61,17 +61,18 @@ impl Pages {
 }
 
 impl ReviewView {
+    /// The rating as five characters.
     fn star_characters(&self) -> String {
-        stars(self.rating)
+        star_line(self.rating)
     }
 }
 
-/// "★★★★☆"
-fn stars(count: u64) -> String {
-    let full = count.min(STARS);
-    let mut stars = "★".repeat(full as usize);
-    stars.push_str(&"☆".repeat((STARS - full) as usize));
-    stars
+/// Returns full stars, and empty ones up to five: "★★★★☆".
+fn star_line(full: u64) -> String {
+    let full = full.min(STARS_MAX);
+    let mut line = "★".repeat(full as usize);
+    line.push_str(&"☆".repeat((STARS_MAX - full) as usize));
+    line
 }
 
 #[derive(Template)]
@@ -79,7 +80,7 @@ fn stars(count: u64) -> String {
 struct Fragment<'p> {
     t: &'static Messages,
     owner: &'p str,
-    /// The word for those whom the business serves.
+    /// The word for the people whom the business serves.
     who: &'static str,
     mean: String,
     mean_label: String,

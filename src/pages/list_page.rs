@@ -7,17 +7,17 @@ use super::highlights::Quotation;
 use super::layout::Frame;
 use super::listing::Listing;
 use super::messages::Messages;
-use super::rating::{Chart, RATING_FROM, rounded};
+use super::rating::{Chart, RATING_FROM, percent, rounded};
 use super::review::{ReviewView, source_icon, source_name};
 use super::text::{encoded, link, mailbox, telephone};
 use super::{PageLanguage, Pages, text as filters};
 use crate::model::{Business, Question};
 use crate::search::issue::Issue;
 
-/// A shorter beginning of the description says too little.
+/// The least bytes of the line about the business; a shorter beginning of its description says too little.
 const LINE_BYTES_MIN: usize = 24;
 
-/// Sources beside the distribution, as many as it has lines.
+/// Most sources beside the distribution: as many as it has lines.
 const SOURCES_SHOWN: usize = 5;
 
 impl Pages {
@@ -46,76 +46,83 @@ impl Pages {
 
     fn hero<'p>(&'p self, t: &Messages, params: &QueryParams) -> Hero<'p> {
         let business = &self.snapshot.business;
-        let site = &self.snapshot.site;
-        let website = site.back_url.as_deref().unwrap_or(&business.url);
-        let mut review_links = Vec::new();
-        for one in &site.review_links {
+        let back_url = self.snapshot.site.back_url.as_deref();
+        let is_rated = self.stats.count >= RATING_FROM;
+        let mut bars = Vec::new();
+        let mut sources = Vec::new();
+        if is_rated {
+            bars = self.bars(t, params);
+            if self.snapshot.tallies.sources.len() > 1 {
+                sources = self.source_lines(t, params);
+            }
+        }
+        Hero {
+            business,
+            kind: opening_line(&business.description),
+            website: link(back_url.unwrap_or(&business.url)),
+            telephone: telephone(&business.telephone),
+            mailbox: mailbox(&business.email),
+            review_links: self.review_links(t),
+            is_rated,
+            mean: self.stats.mean_tenths().map(|tenths| t.tenths(tenths)),
+            stars_width: self.stats.stars_width(),
+            count: self.count_with_sources(t),
+            bars,
+            sources,
+        }
+    }
+
+    /// The places where a visitor can write a review.
+    fn review_links(&self, t: &Messages) -> Vec<SourceLink<'_>> {
+        let mut links = Vec::new();
+        for one in &self.snapshot.site.review_links {
             if let Some(url) = link(&one.url) {
-                review_links.push(SourceLink {
+                links.push(SourceLink {
                     name: source_name(&one.source, t),
                     icon: source_icon(&one.source),
                     url,
                 });
             }
         }
+        links
+    }
+
+    /// How many reviews there are, and from how many sources or from which one.
+    fn count_with_sources(&self, t: &Messages) -> String {
         let reviews = t.counted(&t.review_count, self.stats.count);
-        let sources = &self.snapshot.tallies.sources;
-        let count = match &sources[..] {
+        match &self.snapshot.tallies.sources[..] {
             [] => reviews,
             [only] => {
                 let source = source_name(&only.value, t);
                 t.from_source
                     .fill(&[("reviews", &reviews), ("source", &source)])
             }
-            many => {
-                let reviews = [("reviews", reviews.as_str())];
-                t.counted_with(&t.from_sources, many.len() as u64, &reviews)
+            sources => {
+                let count = sources.len() as u64;
+                t.counted_with(&t.from_sources, count, &[("reviews", &reviews)])
             }
-        };
-        let is_rated = self.stats.count >= RATING_FROM;
-        Hero {
-            business,
-            kind: first_sentence(&business.description),
-            website: link(website),
-            telephone: telephone(&business.telephone),
-            mailbox: mailbox(&business.email),
-            review_links,
-            is_rated,
-            mean: self.stats.mean_tenths().map(|tenths| t.tenths(tenths)),
-            stars_width: self.stats.stars_width(),
-            count,
-            bars: if is_rated {
-                self.bars(t, params)
-            } else {
-                Vec::new()
-            },
-            sources: if is_rated && sources.len() > 1 {
-                self.source_lines(t, params)
-            } else {
-                Vec::new()
-            },
         }
     }
 
-    /// The distribution; the longest bar is full.
+    /// The distribution, five stars first; the longest bar is full.
     fn bars(&self, t: &Messages, params: &QueryParams) -> Vec<StarBar> {
-        let distribution = &self.stats.distribution;
-        let most = distribution.iter().max().copied().unwrap_or(0);
-        let lines = distribution
-            .iter()
-            .enumerate()
-            .rev()
-            .map(|(at, count)| StarBar {
-                stars: at + 1,
-                label: t.counted(&t.star_count, at as u64 + 1),
-                number: t.number(*count),
-                count: t.counted(&t.review_count, *count),
-                percent: rounded(*count, most, 1000).unwrap_or(0) as f64 / 10.0,
-                href: anchored(&params.with_language(&format!("/?rating={}", at + 1))),
+        let most = self.stats.distribution.iter().max().copied();
+        let mut bars = Vec::new();
+        for (stars, count) in (1..).zip(self.stats.distribution) {
+            bars.push(StarBar {
+                stars,
+                label: t.counted(&t.star_count, stars as u64),
+                number: t.number(count),
+                count: t.counted(&t.review_count, count),
+                percent: percent(count, most.unwrap_or(0)),
+                href: anchored(&params.with_language(&format!("/?rating={stars}"))),
             });
-        lines.collect()
+        }
+        bars.reverse();
+        bars
     }
 
+    /// The rating of each of the first [`SOURCES_SHOWN`] sources.
     fn source_lines(&self, t: &Messages, params: &QueryParams) -> Vec<SourceLine> {
         let sources = self.snapshot.tallies.sources.iter().take(SOURCES_SHOWN);
         let lines = sources.map(|tally| SourceLine {
@@ -129,28 +136,33 @@ impl Pages {
     }
 }
 
+/// Returns `href` with the anchor of the list of reviews.
 fn anchored(href: &str) -> String {
     format!("{href}#reviews")
 }
 
-/// The beginning of the description, one line of trade and place: its first sentence, as far as a list or a remark.
-fn first_sentence(text: &str) -> &str {
-    let mut sentences = crate::wire::sentence::sentences(text);
+/// Returns a line about the business: the first sentence of its description, without a list or a remark at its end.
+fn opening_line(description: &str) -> &str {
+    let mut sentences = crate::wire::sentence::sentences(description);
     let Some(first) = sentences.next() else {
         return "";
     };
-    let sentence = text[first].trim_end_matches('.');
-    let end = [": ", "; ", " – ", " — "]
-        .iter()
-        .filter_map(|mark| sentence.find(mark))
-        .filter(|end| *end >= LINE_BYTES_MIN)
-        .min();
-    &sentence[..end.unwrap_or(sentence.len())]
+    let sentence = description[first].trim_end_matches('.');
+    let mut end = sentence.len();
+    for mark in [": ", "; ", " – ", " — "] {
+        if let Some(at) = sentence.find(mark)
+            && at >= LINE_BYTES_MIN
+        {
+            end = end.min(at);
+        }
+    }
+    &sentence[..end]
 }
 
 /// The business and its rating.
 pub(super) struct Hero<'p> {
     pub(super) business: &'p Business,
+    /// What the business is, in a line.
     pub(super) kind: &'p str,
     pub(super) website: Option<&'p str>,
     pub(super) telephone: String,
@@ -165,7 +177,7 @@ pub(super) struct Hero<'p> {
     pub(super) sources: Vec<SourceLine>,
 }
 
-/// Where to write a review.
+/// A place where a visitor can write a review.
 pub(super) struct SourceLink<'p> {
     pub(super) name: String,
     pub(super) icon: &'static str,
@@ -225,13 +237,13 @@ pub(super) struct AnsweredQuestion<'p> {
     pub(super) reviews: Vec<ReviewView>,
 }
 
-/// A search that finds something where the given one does not.
+/// A search that finds reviews where the visitor's own finds none.
 pub(super) struct WiderSearch {
     pub(super) label: String,
     pub(super) href: String,
 }
 
-/// A reason why a search is refused.
+/// A fault of a parameter, with the words for the parameter.
 pub(super) struct IssueLine<'i> {
     pub(super) label: &'i str,
     pub(super) issue: &'i Issue,

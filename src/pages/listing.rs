@@ -6,8 +6,11 @@ use super::messages::Messages;
 use super::review::ReviewView;
 use crate::snapshot::Snapshot;
 
-/// Characters of a text from which a card takes the whole width.
-const WIDE_CHARS: usize = 400;
+/// The longest text of a narrow card, in characters.
+const NARROW_CHARS_MAX: usize = 400;
+
+/// With fewer reviews in all, every card is wide.
+const NARROW_FROM: u32 = 3;
 
 /// The section with the reviews.
 pub(super) struct Listing<'p> {
@@ -22,14 +25,14 @@ pub(super) struct Listing<'p> {
     /// How many reviews match; "" on the page of all.
     pub(super) found: String,
     pub(super) note: String,
-    /// The link to all reviews where none matches.
+    /// The label of the link to all reviews, where no review matches.
     pub(super) show_all: String,
     pub(super) more: Option<More>,
-    /// The first page of the same reviews.
+    /// The address of the first page of the same reviews; `None` on the first page.
     pub(super) first: Option<String>,
 }
 
-/// The way to the next reviews.
+/// The link to the next reviews.
 pub(super) struct More {
     pub(super) href: String,
     pub(super) label: String,
@@ -46,7 +49,7 @@ pub(super) struct Card {
 }
 
 impl Card {
-    /// The class of the arrangement of a wide card.
+    /// The CSS classes that arrange the parts of a wide card.
     pub(super) fn arrangement(&self) -> &'static str {
         if !self.review.photos.is_empty() {
             "review with-photos"
@@ -60,8 +63,8 @@ impl Card {
 
 /// Arranges `reviews` in cards; the first `pinned_count` of them are pinned.
 ///
-/// Wide ones have photos, a reply or a long text; the others stand side by side in twos, and one that would stand alone
-/// is wide, so the order of the page is the order of reading.
+/// A card with photos, a reply or a long text is wide. The others stand side by side in twos; one that would stand
+/// alone is made wide, so the order of the page is the order of reading.
 pub(super) fn cards(
     snapshot: &Snapshot,
     t: &Messages,
@@ -69,14 +72,14 @@ pub(super) fn cards(
     pinned_count: usize,
 ) -> Vec<Card> {
     let who = t.who(snapshot.site.clientele);
-    let is_few = snapshot.len() < 3;
+    let are_few = snapshot.len() < NARROW_FROM;
     let mut cards = Vec::with_capacity(reviews.len());
     for (at, review) in reviews.into_iter().enumerate() {
-        let is_long = review.text.text.chars().count() > WIDE_CHARS;
+        let is_long = review.text.text.chars().count() > NARROW_CHARS_MAX;
         let has_more = !review.photos.is_empty() || review.owner_reply.is_some();
         cards.push(Card {
             check: review.check(t, who, &snapshot.business.name),
-            is_wide: is_few || is_long || has_more,
+            is_wide: are_few || is_long || has_more,
             is_pinned: at < pinned_count,
             review,
         });
@@ -85,10 +88,11 @@ pub(super) fn cards(
     cards
 }
 
-/// Widens the last card of every odd run of narrow ones.
+/// Widens the last card of each run of narrow cards whose number is odd.
 fn widen_single_cards(cards: &mut [Card]) {
     for run in cards.chunk_by_mut(|left, right| left.is_wide == right.is_wide) {
         let is_odd = run.len() % 2 == 1;
+        // In a run of wide cards this changes nothing.
         if is_odd && let Some(last) = run.last_mut() {
             last.is_wide = true;
         }

@@ -1,4 +1,4 @@
-//! `/reviews/{id}`: the page of one review, rendered for each request, as there may be a million.
+//! `/reviews/{id}`: the page of one review. It is rendered for each request, as there may be a million reviews.
 
 use askama::Template;
 
@@ -16,11 +16,14 @@ use crate::wire::json::escape_for_script;
 /// Longest description of the page, in characters: what previews show.
 const DESCRIPTION_CHARS_MAX: usize = 200;
 
-/// Characters of a neighbor's text.
+/// Longest excerpt of another review, in characters.
 const NEIGHBOR_CHARS_MAX: usize = 90;
 
-/// Mentions that get a count of reviews; further ones are linked without a count.
+/// Most mentions that get a count of reviews; further ones are linked without a count.
 const COUNTED_MAX: usize = 8;
+
+/// Reviews with the same mention among which there is one besides the review itself, the next newer and the next older.
+const CANDIDATES: u8 = 4;
 
 impl Pages {
     /// Renders the page of the review in `row`.
@@ -35,9 +38,8 @@ impl Pages {
         let snapshot = &self.snapshot;
         let review = ReviewView::read(snapshot, row);
         let owner = &snapshot.business.name;
-        let author = without_direction(&review.author);
         let title = t.review_title.fill(&[
-            ("author", &author),
+            ("author", &without_direction(&review.author)),
             ("name", &self.layout.title),
             ("stars", &review.rating.to_string()),
         ]);
@@ -58,37 +60,28 @@ impl Pages {
             }
             subjects.push(Subject { mention, count });
         }
-        let neighbors = self.neighbors(row, related, language);
-        let description = review.excerpt(DESCRIPTION_CHARS_MAX);
         let data = json_ld::review_page(snapshot, &review, &url);
-        let who = t.who(snapshot.site.clientele);
-        let subject = percent_encoded(&title);
-        let body = percent_encoded(&url);
-        let page = ReviewPage {
+        rendered(&ReviewPage {
             frame: Frame::new(&self.layout, language),
             t,
-            description: if description.is_empty() {
-                review.stars_label(t)
-            } else {
-                without_direction(&description)
-            },
+            description: description(&review, t),
             picture: review.photos.first().map(|photo| &*photo.url),
             json_ld: escape_for_script(&data.to_string()),
-            mail: format!("mailto:?subject={subject}&body={body}"),
+            mail: mail_url(&title, &url),
             confirmation: confirmation(&review, t, owner),
-            check: review.check(t, who, owner),
+            check: review.check(t, t.who(snapshot.site.clientele), owner),
             owner,
             all: t.counted(&t.all_reviews, self.stats.count),
             title,
             url,
             subjects,
-            neighbors,
+            neighbors: self.neighbors(row, related, language),
             review: &review,
-        };
-        rendered(&page)
+        })
     }
 
-    /// Counts the reviews with the same mention, and finds the newest other one.
+    /// Counts the reviews with the same mention, and finds the newest one that is neither the review in `row` nor next
+    /// to it, as the page shows these anyway.
     fn mentioned_in(
         &self,
         mention: &MentionLink,
@@ -100,20 +93,16 @@ impl Pages {
         let Ok(mut query) = parse_query(target.as_bytes(), buffers) else {
             return MentionedIn::default();
         };
-        query.limit = 4;
+        query.limit = CANDIDATES;
         let page = run::run(&self.snapshot.index, &query, scratch);
+        let mut rows = page.rows.iter().copied();
         MentionedIn {
             matched: page.matched,
-            // The next older and newer ones are shown anyway.
-            other: page
-                .rows
-                .iter()
-                .find(|other| other.0.abs_diff(row.0) > 1)
-                .copied(),
+            other: rows.find(|other| other.0.abs_diff(row.0) > 1),
         }
     }
 
-    /// Reads the next newer and the next older review, and a related one.
+    /// Returns the next newer review, the next older one and a related one, as far as they exist.
     fn neighbors(
         &self,
         row: Row,
@@ -144,7 +133,23 @@ impl Pages {
     }
 }
 
-/// Returns a sentence about who confirmed what.
+/// Returns the description of the page: the first words of the review, or its stars if it has no text.
+fn description(review: &ReviewView, t: &Messages) -> String {
+    let excerpt = review.excerpt(DESCRIPTION_CHARS_MAX);
+    if excerpt.is_empty() {
+        return review.stars_label(t);
+    }
+    without_direction(&excerpt)
+}
+
+/// Returns the `mailto:` URL of a message with the address of the page.
+fn mail_url(title: &str, url: &str) -> String {
+    let subject = percent_encoded(title);
+    let body = percent_encoded(url);
+    format!("mailto:?subject={subject}&body={body}")
+}
+
+/// Returns a sentence that says who confirmed that the author is a customer, and how.
 fn confirmation(review: &ReviewView, t: &Messages, owner: &str) -> String {
     match review.standing() {
         VerificationLevel::Business => t.confirmed.fill(&[("name", owner)]),
@@ -160,6 +165,7 @@ fn confirmation(review: &ReviewView, t: &Messages, owner: &str) -> String {
 #[derive(Default)]
 struct MentionedIn {
     matched: u32,
+    /// One of them that the page does not show otherwise.
     other: Option<Row>,
 }
 

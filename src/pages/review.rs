@@ -6,19 +6,19 @@ use std::ops::Range;
 
 use super::messages::{Language, Messages};
 use super::text::{encoded, link, newest, service_label};
-use crate::model::{METHOD_ACCOUNT, Row, platform};
+use crate::model::{MEDIA_PATH, METHOD_ACCOUNT, Row, platform};
 use crate::search::filter::Term;
 use crate::search::fold::find_folded;
 use crate::snapshot::{JsonText, Snapshot, StoredMedia, StoredRating, StoredReview};
 use crate::wire::date::{Date, parse_date};
 use crate::wire::sentence::sentences;
 
-/// Characters of a text that are shown before its rest is asked for.
-const SHOWN_CHARS: usize = 320;
-/// A text is cut only if at least this many characters are hidden by it.
+/// Most characters of a text that are shown before a visitor asks for its rest.
+const SHOWN_CHARS_MAX: usize = 320;
+/// The least number of characters that a cut hides; a text with a shorter rest is shown whole.
 const HIDDEN_CHARS_MIN: usize = 60;
 
-/// Photos in a card; its page has all.
+/// Most photos in a card; the page of the review has all.
 const CARD_PHOTOS_MAX: usize = 3;
 
 /// Number of tints of avatars.
@@ -27,8 +27,8 @@ const TINTS: u32 = 8;
 /// Largest number of highlights of one term in one text; limits the size of a page.
 const MARKS_MAX: usize = 64;
 
-/// Bytes of all texts of a page that are searched for matches to highlight. Limits the time of a page to milliseconds,
-/// although a hundred texts may have megabytes.
+/// Most bytes of all texts of a page that are searched for matches to highlight. A hundred texts may have megabytes;
+/// this limits the time of a page to milliseconds.
 const HIGHLIGHT_BYTES_MAX: usize = 128 << 10;
 
 /// One review, ready for a template.
@@ -58,7 +58,7 @@ pub(super) struct ReviewView {
     pub(super) links: Vec<AttachmentLink>,
     /// The author's picture, if this service has it.
     pub(super) avatar: Option<String>,
-    /// Where the text is cut until its rest is asked for; its length if it is not cut.
+    /// The byte at which the text is cut until a visitor asks for its rest; its length if it is not cut.
     cut: usize,
 }
 
@@ -109,22 +109,24 @@ pub(super) enum VerificationLevel<'r> {
     Account,
 }
 
-/// Reads the reviews of `rows`, and marks `terms` and `evidence`: ranges of code points by the id of the review.
+/// Reads the reviews of `rows`, and marks in their texts the matches of `terms` and the ranges of `evidence`, which are
+/// code points by the id of the review.
 ///
-/// Every text gets an equal share of [`HIGHLIGHT_BYTES_MAX`]; unused bytes are divided among the next texts.
+/// For `terms` every text gets an equal share of [`HIGHLIGHT_BYTES_MAX`]; unused bytes are divided among the next
+/// texts.
 pub(super) fn read_all(
     snapshot: &Snapshot,
     rows: &[Row],
     terms: &[Term<'_>],
     evidence: &HashMap<&str, Vec<Range<u32>>>,
 ) -> Vec<ReviewView> {
-    let mut left = HIGHLIGHT_BYTES_MAX;
+    let mut bytes_left = HIGHLIGHT_BYTES_MAX;
     let mut reviews = Vec::with_capacity(rows.len());
     for (at, row) in rows.iter().enumerate() {
         let mut review = ReviewView::read(snapshot, *row);
         let text = &review.text.text;
-        let bytes_max = left / (rows.len() - at);
-        left -= text.len().min(bytes_max);
+        let bytes_max = bytes_left / (rows.len() - at);
+        bytes_left -= text.len().min(bytes_max);
         let mut marks: Vec<Range<usize>> = Vec::new();
         for points in evidence.get(review.id.as_str()).into_iter().flatten() {
             marks.push(bytes_of_points(text, points.clone()));
@@ -189,6 +191,7 @@ impl ReviewView {
         review
     }
 
+    /// Adds a picture that this service has itself to the photos, and any other attachment to the links.
     fn add_attachment(&mut self, attachment: &StoredMedia<'_>, base_url: &str) {
         let url = attachment.url.decode();
         if attachment.media_type.starts_with("image/")
@@ -211,22 +214,22 @@ impl ReviewView {
         }
     }
 
-    /// The first letters of the author's first and last name, one for other scripts than Latin: shown instead of a picture.
+    /// The letters that are shown instead of the author's picture.
     pub(super) fn initials(&self) -> String {
         initials(&self.author)
     }
 
-    /// The number of the author's tint: the same name has the same one everywhere.
+    /// The number of the author's tint; the same name has the same tint everywhere.
     pub(super) fn tint(&self) -> u32 {
         tint(&self.author)
     }
 
-    /// The date, as exactly as it is known.
+    /// The date, as exactly as it is known, with the short name of the month.
     pub(super) fn day(&self, t: &Messages) -> String {
         self.dated(t, Messages::short_day)
     }
 
-    /// Like [`ReviewView::day`], with the name of the month.
+    /// The date, as exactly as it is known, with the full name of the month.
     pub(super) fn long_day(&self, t: &Messages) -> String {
         self.dated(t, Messages::long_day)
     }
@@ -278,15 +281,17 @@ impl ReviewView {
     /// The English translation, for readers of pages in another language than that of the text.
     pub(super) fn translation(&self, t: &Messages) -> Option<&str> {
         let translation = self.translation.as_deref()?;
-        let language = self.language.as_deref().map(str::as_bytes);
-        let is_readers = language.and_then(Language::of_tag).map(Language::code) == Some(&t.code);
-        if is_readers {
+        if let Some(tag) = &self.language
+            && let Some(language) = Language::of_tag(tag.as_bytes())
+            && language.code() == t.code
+        {
+            // The reader of the page can read the text itself.
             return None;
         }
         Some(translation)
     }
 
-    /// The name of the platform, or any other source with its first letter in upper case.
+    /// The name of the platform, or of another source, with its first letter in upper case.
     pub(super) fn publisher(&self) -> String {
         publisher(&self.source)
     }
@@ -306,6 +311,7 @@ impl ReviewView {
         self.source_url.as_deref().and_then(link)
     }
 
+    /// Who confirmed that the author is a customer.
     pub(super) fn standing(&self) -> VerificationLevel<'_> {
         let Some(verification) = &self.verification else {
             return VerificationLevel::Business;
@@ -341,11 +347,12 @@ impl ReviewView {
         t.counted(&t.all_photos, self.photos.len() as u64)
     }
 
+    /// A description of a photo that names the author.
     pub(super) fn photo_by(&self, t: &Messages) -> String {
         t.photo_by.fill(&[("name", &self.author)])
     }
 
-    /// The verification in words; `who` is the word for those whom the business serves.
+    /// The verification in words; `who` is the word for the people whom the business serves.
     pub(super) fn check(&self, t: &Messages, who: &str, owner: &str) -> String {
         let name = match self.standing() {
             VerificationLevel::Business => owner,
@@ -410,6 +417,7 @@ impl MentionLink {
 }
 
 impl OwnerReplyView {
+    /// The date, with the short name of the month.
     pub(super) fn day(&self, t: &Messages) -> String {
         let date = parse_date(self.date.as_bytes());
         date.map_or_else(|_| self.date.clone(), |date| t.short_day(date))
@@ -421,9 +429,15 @@ pub(super) fn publisher(source: &str) -> String {
     if let Some(label) = platform(source) {
         return label.to_owned();
     }
-    let mut rest = source.chars();
-    let first = rest.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(rest.clone()).collect()
+    let mut name = String::with_capacity(source.len());
+    for (at, character) in source.chars().enumerate() {
+        if at == 0 {
+            name.extend(character.to_uppercase());
+        } else {
+            name.push(character);
+        }
+    }
+    name
 }
 
 /// The name of a source for readers.
@@ -434,7 +448,7 @@ pub(super) fn source_name(source: &str, t: &Messages) -> String {
     publisher(source)
 }
 
-/// The symbol of the kind of source: our own neutral ones, as the logos belong to others.
+/// The symbol of the kind of source. The symbols are neutral ones of our own, as the logos belong to others.
 pub(super) fn source_icon(source: &str) -> &'static str {
     match source.to_ascii_lowercase().as_str() {
         "google" | "tripadvisor" => "i-map",
@@ -445,27 +459,26 @@ pub(super) fn source_icon(source: &str) -> &'static str {
     }
 }
 
-/// Returns the path of a file that this service has, by its path or its URL.
+/// Returns the path of a picture that this service has itself, by the picture's path or URL.
 fn own_file<'u>(url: &'u str, base_url: &str) -> Option<&'u str> {
     let path = url.strip_prefix(base_url).unwrap_or(url);
-    Some(path).filter(|path| path.starts_with("/media/"))
+    if !path.starts_with(MEDIA_PATH) {
+        return None;
+    }
+    Some(path)
 }
 
-/// Returns where a text is cut: after the last sentence that ends before [`SHOWN_CHARS`], else before a word.
+/// Returns the byte at which a text is cut: after the last sentence that ends within [`SHOWN_CHARS_MAX`], or before a
+/// word if that would show less than half as much.
 fn cut_of(text: &str) -> usize {
-    let all = text.chars().count();
-    if all < SHOWN_CHARS + HIDDEN_CHARS_MIN {
+    if text.chars().count() < SHOWN_CHARS_MAX + HIDDEN_CHARS_MIN {
         return text.len();
     }
-    let mut limit = text.len();
-    if let Some((at, _)) = text.char_indices().nth(SHOWN_CHARS) {
-        limit = at;
-    }
+    let limit = byte_of_point(text, SHOWN_CHARS_MAX as u32);
     let ends = sentences(text).map(|sentence| sentence.end);
-    let last = ends.take_while(|end| *end <= limit).last().unwrap_or(0);
-    // A first sentence of a few words would say nothing.
-    if last >= limit / 2 {
-        return last;
+    let last_end = ends.take_while(|end| *end <= limit).last().unwrap_or(0);
+    if last_end >= limit / 2 {
+        return last_end;
     }
     text[..limit].rfind(char::is_whitespace).unwrap_or(limit)
 }
@@ -480,23 +493,29 @@ pub(super) fn excerpt(text: &str, chars_max: usize) -> String {
     format!("{} …", text[..end].trim_end_matches([',', ';', ':', '.']))
 }
 
-/// Returns the letters that stand for a name.
+/// Returns the first letters of the first and the last word of a name, in upper case; of a name in another script than
+/// Latin only the first one, because its letters may join or be syllables.
 pub(super) fn initials(name: &str) -> String {
-    // A word that begins with a digit, as in "Client since 2024", is no part of a name.
-    let mut initials = name
-        .split_whitespace()
-        .filter_map(|word| word.chars().find(|letter| letter.is_alphanumeric()))
-        .filter(|letter| letter.is_alphabetic());
-    let Some(first) = initials.next() else {
-        return String::new();
+    let mut letters: Vec<char> = Vec::new();
+    for word in name.split_whitespace() {
+        // A word that begins with a digit, as in "Client since 2024", is no part of a name.
+        if let Some(letter) = word.chars().find(|letter| letter.is_alphanumeric())
+            && letter.is_alphabetic()
+        {
+            letters.push(letter);
+        }
+    }
+    let shown = match letters[..] {
+        [] => return String::new(),
+        [first, .., last] if is_latin(first) && is_latin(last) => vec![first, last],
+        [first, ..] => vec![first],
     };
-    // Letters of other scripts may join, or be syllables.
-    let is_latin = first < '\u{250}';
-    let last = initials
-        .next_back()
-        .filter(|last| is_latin && *last < '\u{250}');
-    let shown = std::iter::once(first).chain(last);
-    shown.flat_map(char::to_uppercase).collect()
+    shown.into_iter().flat_map(char::to_uppercase).collect()
+}
+
+/// Returns whether a letter is of the Latin script, as far as its blocks reach without a gap.
+fn is_latin(letter: char) -> bool {
+    letter < '\u{250}'
 }
 
 /// Returns the tint of a name, by its FNV-1a hash.
@@ -542,7 +561,7 @@ impl Highlighted {
         }
     }
 
-    /// Returns the parts of `range`, which lies on character boundaries.
+    /// Returns the text of `range`, which lies on character boundaries, in parts that are marked or not.
     pub(super) fn stretches_of(&self, range: Range<usize>) -> impl Iterator<Item = Stretch<'_>> {
         let mut at = range.start;
         let within = range.clone();

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::filters::{is_filter, parameter_label, tone_label};
+use super::filters::{Chip, is_filter, parameter_label, tone_label};
 use super::form::QueryParams;
 use super::layout::rendered;
 use super::list_page::{IssueLine, ListPage, WiderSearch};
@@ -13,16 +13,16 @@ use super::listing::{Listing, More, cards};
 use super::messages::Messages;
 use super::review::read_all;
 use super::text::without_direction;
-use super::{PageLanguage, Pages, QueryPage, mentioned};
+use super::{PageLanguage, Pages, QueryPage, mentioned_aspects};
 use crate::model::insights::{Aspect, Evidence, Polarity};
-use crate::search::filter::{Query, Sort, Term, Words};
+use crate::search::filter::{Filter, Query, Sort, Term};
 use crate::search::issue::Issues;
 use crate::search::query::{self, Buffers, Parameter};
 use crate::search::rank;
 use crate::search::run;
 use crate::search::work::Work;
 
-/// Parameters with indexable pages if used alone: the front page links to these pages.
+/// Parameters of which search engines may index a page if the query has no other: the front page links to such pages.
 const INDEXED: [&str; 5] = ["aspect", "rating", "source", "mentions_service", "sort"];
 
 /// A valid query of a search page or of the widget.
@@ -32,7 +32,7 @@ pub(crate) struct PageQuery<'b> {
 }
 
 impl PageQuery<'_> {
-    /// Returns whether no parameter was given besides the language, so that the front page is the response.
+    /// Returns whether the query has no parameter besides the language, so that the front page is the response.
     pub(crate) fn is_empty(&self) -> bool {
         self.params.is_empty()
     }
@@ -63,13 +63,16 @@ impl Pages {
             Ok(query) => return Ok(query),
             Err(issues) => issues,
         };
-        Err(IssuesPage(match page {
+        let html = match page {
             QueryPage::Widget => {
                 let errors = issues.iter().map(ToString::to_string);
                 self.widget_error(raw, language, errors.collect())
             }
-            _ => self.search_error(&QueryParams::read(raw, language), language, &issues),
-        }))
+            QueryPage::Home => {
+                self.search_error(&QueryParams::read(raw, language), language, &issues)
+            }
+        };
+        Err(IssuesPage(html))
     }
 
     /// Parses a query string.
@@ -88,8 +91,8 @@ impl Pages {
         Ok(PageQuery { query, params })
     }
 
-    /// Finds and renders one page of reviews. If none matches, those that come closest to the words are listed, as many as
-    /// fit on the page, and searches without one of the filters.
+    /// Finds and renders one page of reviews. If no review matches, the page lists the reviews that come closest to the
+    /// words, as many as fit, and searches without one of the filters.
     pub(crate) fn search(
         &self,
         page_query: &PageQuery<'_>,
@@ -98,39 +101,10 @@ impl Pages {
     ) -> String {
         let PageQuery { query, params } = page_query;
         let t = language.chosen.messages();
-        let index = &self.snapshot.index;
-        let is_first = query.cursor.is_none();
-        let mut page = rank::search(index, query, scratch);
         let filter = &query.filter;
-        let is_exact = page.matched > 0;
-        let has_ranking_words = filter.words.is_some_and(|words| rank::can_rank(&words));
-        let is_ranked = page.ranked.is_some();
-        if !is_exact && !is_ranked && has_ranking_words {
-            let ranked = Query {
-                sort: Sort::Relevance,
-                cursor: None,
-                ..*query
-            };
-            page = rank::search(index, &ranked, scratch);
-        }
         let aspect = filter.aspect.and_then(|name| self.aspect(name));
-        let words = filter
-            .words
-            .iter()
-            .flat_map(Words::terms)
-            .filter(|term| !term.is_excluded);
-        let mut terms: Vec<Term<'_>> = words.collect();
-        if !is_exact {
-            // Function words would be marked everywhere.
-            terms = rank::telling_terms(terms);
-        }
-        terms.extend(filter.text.map(Term::anywhere));
-        let mut evidence: HashMap<&str, Vec<Range<u32>>> = HashMap::new();
-        let mentions = aspect.into_iter();
-        for one in mentions.flat_map(|aspect| evidence_of(aspect, filter.polarity)) {
-            let of_review = evidence.entry(&one.review_id).or_default();
-            of_review.push(one.start..one.end);
-        }
+        let page = self.matching_or_closest(query, scratch);
+        let is_exact = page.matched > 0;
         let found = if is_exact {
             t.counted(&t.found, u64::from(page.matched))
         } else if page.rows.is_empty() {
@@ -138,46 +112,26 @@ impl Pages {
         } else {
             t.closest.clone()
         };
-        let chips = self.chips(t, params, aspect);
-        let used: Vec<&str> = chips
-            .iter()
-            .filter(|chip| chip.is_used)
-            .map(|chip| &*chip.label)
-            .collect();
-        let description = match &used[..] {
-            [] => found.clone(),
-            used => format!("{found}: {}", without_direction(&used.join(", "))),
-        };
-        let suggestions = if is_exact {
-            Vec::new()
-        } else {
-            self.suggestions(t, params, aspect, scratch)
-        };
         let mut note = String::new();
-        if let Some(aspect) = aspect
-            && is_exact
-        {
-            note = note_of(t, aspect, filter.polarity);
-        }
-        // A page without an exact match is not indexed.
-        let canonical = if is_exact { canonical(params) } else { None };
-        let first = if is_first {
-            None
+        let mut canonical = None;
+        let mut suggestions = Vec::new();
+        if is_exact {
+            canonical = indexed_path(params);
+            if let Some(aspect) = aspect {
+                note = note_of(t, aspect, filter.polarity);
+            }
         } else {
-            Some(params.href(None, None))
-        };
-        let reviews = read_all(&self.snapshot, &page.rows, &terms, &evidence);
-        let left = u64::from(page.matched).saturating_sub(page.rows.len() as u64);
-        let limit = u64::from(query.limit);
-        let more = page.next.map(|cursor| More {
-            href: params.href(None, Some(&cursor.render())),
-            label: t.counted(&t.show_more, left.min(limit)),
-            shown: if is_first {
-                shown_of(t, page.rows.len() as u64, u64::from(page.matched))
-            } else {
-                String::new()
-            },
-        });
+            suggestions = self.suggestions(t, params, aspect, scratch);
+        }
+        let chips = self.chips(t, params, aspect);
+        let description = description(&found, &chips);
+        let reviews = read_all(
+            &self.snapshot,
+            &page.rows,
+            &marked_terms(filter, is_exact),
+            &marked_evidence(aspect, filter.polarity),
+        );
+        let is_first = query.cursor.is_none();
         rendered(&ListPage {
             title: format!("{description} – {}", self.layout.title),
             description,
@@ -187,8 +141,12 @@ impl Pages {
                 chips,
                 found,
                 note,
-                more,
-                first,
+                more: link_to_more(t, page_query, &page),
+                first: if is_first {
+                    None
+                } else {
+                    Some(params.href(None, None))
+                },
                 ..self.listing(t, params)
             },
             suggestions,
@@ -196,7 +154,27 @@ impl Pages {
         })
     }
 
-    /// Returns the searches without one of the filters, as far as they find something and the work allows.
+    /// Returns the page of the reviews that match, or, if none does and the query has words that rank, of those that
+    /// come closest; `matched` is 0 then.
+    fn matching_or_closest(&self, query: &Query<'_>, scratch: &mut run::Scratch) -> run::Page {
+        let index = &self.snapshot.index;
+        let page = rank::search(index, query, scratch);
+        if page.matched > 0 || page.ranked.is_some() {
+            return page;
+        }
+        let words = query.filter.words;
+        if !words.is_some_and(|words| rank::can_rank(&words)) {
+            return page;
+        }
+        let by_relevance = Query {
+            sort: Sort::Relevance,
+            cursor: None,
+            ..*query
+        };
+        rank::search(index, &by_relevance, scratch)
+    }
+
+    /// Returns searches without one of the filters: those that find something, as many as the work for hints allows.
     fn suggestions(
         &self,
         t: &Messages,
@@ -208,14 +186,14 @@ impl Pages {
         let mut buffers = Buffers::default();
         let mut suggestions = Vec::new();
         for (name, value) in params.iter() {
-            let href = params.href(Some(name), None);
-            let Some((_, rest)) = href.split_once('?') else {
-                // All reviews, which the page offers anyway.
-                continue;
-            };
             if !is_filter(name) {
                 continue;
             }
+            let href = params.href(Some(name), None);
+            let Some((_, rest)) = href.split_once('?') else {
+                // The link leads to all reviews, which the page offers anyway.
+                continue;
+            };
             let Ok(mut query) = query::parse_query(rest.as_bytes(), &mut buffers) else {
                 continue;
             };
@@ -233,6 +211,7 @@ impl Pages {
         suggestions
     }
 
+    /// Renders the page of a search that is not valid: its issues, and the filters to correct them.
     fn search_error(
         &self,
         params: &QueryParams,
@@ -258,20 +237,76 @@ impl Pages {
         })
     }
 
-    /// Returns the aspect with a folded name.
+    /// Returns the aspect that a folded name means, if reviews mention it.
     fn aspect(&self, folded: &str) -> Option<&Aspect> {
-        let found = self
-            .snapshot
-            .index
-            .resolve(Parameter::Aspect, folded, &mut Work::new(0))?;
-        let resolved = found.ok()?;
-        let mut aspects = mentioned(self.snapshot.insights_value()).into_iter();
-        aspects.find(|aspect| aspect.id == resolved.name)
+        let index = &self.snapshot.index;
+        let resolved = index.resolve(Parameter::Aspect, folded, &mut Work::new(0))?;
+        let id = resolved.ok()?.name;
+        let mut aspects = mentioned_aspects(self.snapshot.insights_value()).into_iter();
+        aspects.find(|aspect| aspect.id == id)
     }
 }
 
+/// Returns the terms that are marked in the texts: of the closest reviews not the function words, which would be marked
+/// everywhere.
+fn marked_terms<'q>(filter: &Filter<'q>, is_exact: bool) -> Vec<Term<'q>> {
+    let mut terms: Vec<Term<'q>> = Vec::new();
+    if let Some(words) = filter.words {
+        terms.extend(words.terms().filter(|term| !term.is_excluded));
+    }
+    if !is_exact {
+        terms = rank::telling_terms(terms);
+    }
+    terms.extend(filter.text.map(Term::anywhere));
+    terms
+}
+
+/// Returns the mentions of an aspect that are marked in the texts: ranges of code points, by the id of the review.
+fn marked_evidence(
+    aspect: Option<&Aspect>,
+    polarity: Option<Polarity>,
+) -> HashMap<&str, Vec<Range<u32>>> {
+    let mut evidence: HashMap<&str, Vec<Range<u32>>> = HashMap::new();
+    let Some(aspect) = aspect else {
+        return evidence;
+    };
+    for mention in evidence_of(aspect, polarity) {
+        let of_review = evidence.entry(&mention.review_id).or_default();
+        of_review.push(mention.start..mention.end);
+    }
+    evidence
+}
+
+/// Returns how many reviews were found, with the filters in use.
+fn description(found: &str, chips: &[Chip]) -> String {
+    let used = chips.iter().filter(|chip| chip.is_used);
+    let labels: Vec<&str> = used.map(|chip| &*chip.label).collect();
+    if labels.is_empty() {
+        return found.to_owned();
+    }
+    format!("{found}: {}", without_direction(&labels.join(", ")))
+}
+
+/// Returns the link to the next page, if there is one; the first page also says how many of all it shows.
+fn link_to_more(t: &Messages, page_query: &PageQuery<'_>, page: &run::Page) -> Option<More> {
+    let PageQuery { query, params } = page_query;
+    let cursor = page.next.as_ref()?;
+    let matched = u64::from(page.matched);
+    let shown_here = page.rows.len() as u64;
+    let left = matched.saturating_sub(shown_here);
+    let mut shown = String::new();
+    if query.cursor.is_none() {
+        shown = shown_of(t, shown_here, matched);
+    }
+    Some(More {
+        href: params.href(None, Some(&cursor.render())),
+        label: t.counted(&t.show_more, left.min(u64::from(query.limit))),
+        shown,
+    })
+}
+
 /// "20 of 57".
-fn shown_of(t: &Messages, shown: u64, all: u64) -> String {
+pub(super) fn shown_of(t: &Messages, shown: u64, all: u64) -> String {
     let shown = t.number(shown);
     let all = t.number(all);
     t.shown_of.fill(&[("shown", &shown), ("count", &all)])
@@ -279,7 +314,7 @@ fn shown_of(t: &Messages, shown: u64, all: u64) -> String {
 
 /// Returns the path under which search engines may index a search. Other searches are not indexed: there are too many
 /// combinations of filters, and a page for free text would repeat any text that is put into a link.
-fn canonical(params: &QueryParams) -> Option<String> {
+fn indexed_path(params: &QueryParams) -> Option<String> {
     let mut names = params.iter().map(|(name, _)| name);
     let first = names.next()?;
     if !INDEXED.contains(&first) || names.next().is_some() {
@@ -288,13 +323,13 @@ fn canonical(params: &QueryParams) -> Option<String> {
     Some(params.href(None, None))
 }
 
-/// Returns the stored mentions of an aspect, of one polarity if given.
+/// Returns the stored mentions of an aspect; with a polarity, only those that have it.
 fn evidence_of(aspect: &Aspect, polarity: Option<Polarity>) -> impl Iterator<Item = &Evidence> {
     let all = aspect.evidence.iter().flatten();
     all.filter(move |one| polarity.is_none_or(|polarity| one.polarity == polarity))
 }
 
-/// Returns a sentence about the highlighted mentions of an aspect.
+/// Returns a sentence that says how many mentions of an aspect there are, and that they are marked.
 fn note_of(t: &Messages, aspect: &Aspect, polarity: Option<Polarity>) -> String {
     let marked = evidence_of(aspect, polarity).count() as u64;
     let all = aspect.count(polarity);

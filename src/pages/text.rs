@@ -15,10 +15,10 @@ use crate::snapshot::{Snapshot, Verifications};
 use crate::wire::form::push_encoded;
 use crate::wire::text::push_percent;
 
-/// Characters with a meaning anywhere in a line of Markdown.
+/// Characters that have a meaning anywhere in a line of Markdown.
 const MARKDOWN: &str = "\\`*_[]<>#|~&!";
 
-/// Returns `number` with commas between thousands.
+/// Returns `number` with commas between groups of three digits, for documents in English.
 pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -87,7 +87,7 @@ fn account_sentence(verifications: &Verifications) -> Option<String> {
     ))
 }
 
-/// Returns `number` and the word, in the plural unless the number is 1.
+/// Returns `number` with one of two words: `one` for 1, `many` for any other number.
 pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
@@ -123,7 +123,7 @@ pub(super) fn mailbox(address: &str) -> String {
     url
 }
 
-/// Returns `text` with all but letters and digits escaped, for the values of a `mailto:` URL.
+/// Returns `text` with all bytes but ASCII letters and digits escaped, for the values of a `mailto:` URL.
 pub(super) fn percent_encoded(text: &str) -> String {
     let mut encoded = String::new();
     push_percent(&mut encoded, text, |byte| byte.is_ascii_alphanumeric());
@@ -137,14 +137,14 @@ pub(super) fn encoded(prefix: &str, value: &str) -> String {
     encoded
 }
 
-/// Writes a name or label without bidirectional control characters. `<bdi>` alone is not enough: a name with an
-/// unclosed isolate would end at the end of the element.
+/// Writes a name or label without bidirectional control characters. `<bdi>` alone is not enough: in a name with an
+/// unclosed isolate, `</bdi>` would close that one and not the element's own.
 #[askama::filter_fn]
 pub(super) fn in_line<T: Display>(value: T, _: &dyn Values) -> Result<String> {
     Ok(without_direction(&value.to_string()))
 }
 
-/// Writes a text of the interface's description as HTML: what stands between backticks is code.
+/// Writes a text of the OpenAPI document as HTML; words between backticks become code.
 #[askama::filter_fn]
 pub(super) fn with_code<T: Display>(value: T, _: &dyn Values) -> Result<Safe<String>> {
     let mut html = String::new();
@@ -159,7 +159,7 @@ pub(super) fn with_code<T: Display>(value: T, _: &dyn Values) -> Result<Safe<Str
     Ok(Safe(html))
 }
 
-/// Returns whether a character is a bidirectional embedding, override or isolate, or ends one (Unicode Annex 9).
+/// Returns whether a character begins or ends a bidirectional embedding, override or isolate (Unicode Annex 9).
 pub(super) fn turns_direction(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -214,7 +214,7 @@ pub(super) fn people(snapshot: &Snapshot) -> impl Iterator<Item = &str> {
         .chain(mentioned.map(|person| &*person.name))
 }
 
-/// The first rows, at most `count_max`.
+/// The rows of the newest reviews, at most `count_max`.
 pub(super) fn newest(snapshot: &Snapshot, count_max: u32) -> impl Iterator<Item = Row> {
     (0..snapshot.len().min(count_max)).map(Row)
 }
