@@ -1,16 +1,17 @@
 //! The OpenAPI document: `templates/openapi.json`, filled in from the served data.
 //!
-//! The template is an OpenAPI 3.1 document. A string that consists of one name in braces is a placeholder for a value
-//! of the data, so that each example works without changes; it is removed with its key if the data has no value.
-//! `{base_url}` and `{name}` are filled in anywhere. HEAD and OPTIONS are left out, as they follow from the other
-//! methods. `/developers` and `/llms.txt` list the operations of the same document. Tests compare it with the route
-//! table and with the limits of the query parser.
+//! The template is an OpenAPI 3.1 document. A string such as `{id}` is a placeholder: an example from the data takes
+//! its place, so that each request works as it is written. Where the data has no example, the placeholder is removed
+//! with its key. `{base_url}` and `{name}` are filled in anywhere in a string.
+//!
+//! HEAD and OPTIONS are left out, as they follow from the other methods. `/developers` and `/llms.txt` list the
+//! operations of the same document. Tests compare it with the route table and with the limits of the query parser.
 
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::mentioned;
+use super::mentioned_aspects;
 use super::text::{encoded, newest, people, services};
 use crate::model::insights::Insights;
 use crate::snapshot::Snapshot;
@@ -23,7 +24,7 @@ pub(super) struct Interface {
     document: Value,
 }
 
-/// The operations of one purpose.
+/// The operations with one tag.
 pub(super) struct Group<'d> {
     /// The anchor of the group on the page.
     pub(super) id: &'d str,
@@ -33,7 +34,7 @@ pub(super) struct Group<'d> {
 }
 
 impl Interface {
-    /// Fills in the template; takes about 2 ms.
+    /// Fills in the template, which takes about 2 ms.
     pub(super) fn new(snapshot: &Snapshot, insights: Option<&Insights>) -> Interface {
         let mut document = serde_json::from_str(TEMPLATE).expect("a test parses the template");
         fill(&mut document, &examples(snapshot, insights), snapshot);
@@ -50,7 +51,7 @@ impl Interface {
         self.document.to_string()
     }
 
-    /// Returns all operations by their purpose, in the order of the document.
+    /// Returns all operations, grouped by their tags, in the order of the document.
     pub(super) fn groups(&self) -> impl Iterator<Item = Group<'_>> {
         let tags = self.document["tags"].as_array();
         tags.into_iter().flatten().map(|tag| {
@@ -69,18 +70,15 @@ impl Interface {
         let paths = self.document["paths"].as_object();
         paths.into_iter().flatten().flat_map(move |(path, item)| {
             let methods = ["get", "post", "delete"].into_iter();
-            methods.filter_map(move |method| {
-                let operation = item.get(method)?;
-                let document = &self.document;
-                Some(Operation::of(document, path, item, method, operation))
-            })
+            methods.filter_map(move |method| Operation::read(&self.document, path, item, method))
         })
     }
 }
 
+/// Each placeholder with its example; `None` if the data has none.
 type Examples = HashMap<&'static str, Option<Value>>;
 
-/// Returns each placeholder with its value, or `None` if the data has none.
+/// Returns the examples of the data: those of its newest review, and the first service, person and aspect.
 fn examples(snapshot: &Snapshot, insights: Option<&Insights>) -> Examples {
     let review: Option<Value> = newest(snapshot, 1)
         .next()
@@ -91,7 +89,7 @@ fn examples(snapshot: &Snapshot, insights: Option<&Insights>) -> Examples {
         id = review["id"].clone();
         date = review["date"].clone();
     }
-    let aspects = mentioned(insights);
+    let aspects = mentioned_aspects(insights);
     let service = services(snapshot).next().map(|(id, _)| id);
     let person = people(snapshot).next();
     let aspect = aspects.first().map(|aspect| &*aspect.id);
@@ -105,7 +103,7 @@ fn examples(snapshot: &Snapshot, insights: Option<&Insights>) -> Examples {
     ])
 }
 
-/// Replaces all placeholders within `value`; false if it is a placeholder itself and the data has no value for it.
+/// Replaces all placeholders within `value`. Returns whether `value` stays: false for a placeholder without an example.
 fn fill(value: &mut Value, examples: &Examples, snapshot: &Snapshot) -> bool {
     match value {
         Value::String(string) => {
@@ -168,61 +166,46 @@ pub(super) struct OperationParameter<'d> {
 }
 
 impl<'d> Operation<'d> {
-    /// Reads the operation `value` of the path `item`.
-    fn of(
+    /// Reads the operation `method` of the path `item`, whose key in the document is `path`; `None` without the method.
+    fn read(
         document: &'d Value,
         path: &'d str,
         item: &'d Value,
         method: &str,
-        value: &'d Value,
-    ) -> Operation<'d> {
+    ) -> Option<Operation<'d>> {
+        let value = item.get(method)?;
         let query = text(value, "x-example-query");
-        let lists = [&item["parameters"], &value["parameters"]];
-        let all = lists
-            .into_iter()
-            .filter_map(Value::as_array)
-            .flatten()
-            .map(|parameter| resolve(document, parameter));
-        let own = all.filter(|parameter| {
-            let name = text(parameter, "name");
-            !name.starts_with("If-") && name != "Accept-Encoding"
-        });
-        let parameters: Vec<OperationParameter<'d>> = own
-            .map(|parameter| OperationParameter::of(parameter, query))
-            .collect();
-        let (parent, last) = path.rsplit_once('/').unwrap_or_default();
-        let in_path = parameters.iter().find(|one| one.location == "path");
-        let mut target = match in_path {
-            Some(parameter) => encoded(&format!("{parent}/"), &parameter.example),
-            None => format!("{parent}/{last}"),
-        };
-        if !query.is_empty() {
-            target.push('?');
-            target.push_str(query);
+        let mut parameters = Vec::new();
+        for list in [&item["parameters"], &value["parameters"]] {
+            for parameter in list.as_array().into_iter().flatten() {
+                let parameter = resolve(document, parameter);
+                if !is_shared_field(text(parameter, "name")) {
+                    parameters.push(OperationParameter::of(parameter, query));
+                }
+            }
         }
         let content = &value["requestBody"]["content"];
         let messages = content["application/json"]["examples"].as_object();
         let message = messages.and_then(|examples| examples.values().next());
-        let form = content["application/x-www-form-urlencoded"]["example"]
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(name, value)| (&**name, value.as_str().unwrap_or_default()));
+        let form = content["application/x-www-form-urlencoded"]["example"].as_object();
+        let form = form.into_iter().flatten();
         let responses = value["responses"]["200"]["content"].as_object();
         let media_type = responses.and_then(|content| content.keys().next());
-        Operation {
+        Some(Operation {
             method: method.to_ascii_uppercase(),
             path,
             id: text(value, "operationId"),
             summary: text(value, "summary"),
             description: text(value, "description"),
             tag: value["tags"][0].as_str().unwrap_or_default(),
+            target: example_target(path, &parameters, query),
             parameters,
-            target,
             message: message.map(|example| example["value"].to_string()),
-            form: form.collect(),
+            form: form
+                .map(|(name, value)| (&**name, value.as_str().unwrap_or_default()))
+                .collect(),
             is_json: media_type.is_some_and(|media_type| media_type.contains("json")),
-        }
+        })
     }
 
     /// Returns whether the operation ends a session, so that its example must open one first.
@@ -234,23 +217,47 @@ impl<'d> Operation<'d> {
 impl<'d> OperationParameter<'d> {
     fn of(value: &'d Value, query: &str) -> OperationParameter<'d> {
         let name = text(value, "name");
-        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-        let example = pairs.find(|(other, _)| *other == name);
         let location = text(value, "in");
+        let mut example = String::new();
+        if location == "path" {
+            example = plain(&value["example"]);
+        } else {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            if let Some((_, in_query)) = pairs.find(|(other, _)| *other == name) {
+                example = in_query.to_owned();
+            }
+        }
         OperationParameter {
             name,
             description: text(value, "description"),
             location,
             schema: &value["schema"],
-            example: match location {
-                "path" => plain(&value["example"]),
-                _ => example.map_or_else(String::new, |(_, value)| value.to_owned()),
-            },
+            example,
         }
     }
 }
 
-/// Resolves a `$ref`.
+/// Returns whether all reads share a header field, so that it is not listed: those of conditions and codings.
+fn is_shared_field(name: &str) -> bool {
+    name.starts_with("If-") || name == "Accept-Encoding"
+}
+
+/// Returns path and query of the example: a parameter in the path, which is always its last part, has its example.
+fn example_target(path: &str, parameters: &[OperationParameter<'_>], query: &str) -> String {
+    let mut target = path.to_owned();
+    let in_path = parameters.iter().find(|one| one.location == "path");
+    if let Some(parameter) = in_path {
+        let (parent, _) = path.rsplit_once('/').unwrap_or_default();
+        target = encoded(&format!("{parent}/"), &parameter.example);
+    }
+    if !query.is_empty() {
+        target.push('?');
+        target.push_str(query);
+    }
+    target
+}
+
+/// Returns the component that a `$ref` points to, or the value itself.
 fn resolve<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     let pointer = value.get("$ref").and_then(Value::as_str);
     let component = pointer.and_then(|pointer| document.pointer(pointer.trim_start_matches('#')));

@@ -10,12 +10,13 @@ use super::{PageContext, text as filters};
 /// A working subscriber; continuous integration runs it.
 const SUBSCRIBER: &str = include_str!("assets/subscriber.py");
 
-/// The group of files that pages load, such as stylesheets.
+/// The anchor of the group of files that pages load, such as stylesheets.
 pub(super) const FILES: &str = "files";
 
-/// The message that opens the session which the DELETE example ends.
+/// The message that opens a session, which the example of DELETE then ends.
 const BEGIN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"example","version":"1.0"}}}"#;
 
+/// Renders the page. Files that pages load are listed by their paths only, without examples.
 pub(crate) fn render(context: &PageContext<'_>) -> String {
     let layout = &context.pages.layout;
     let interface = &context.interface;

@@ -12,7 +12,7 @@ use super::text::{counted, markdown, verification};
 use super::{PageContext, Pages};
 use crate::model::Row;
 
-/// URLs in one part of the sitemap: the limit of <https://www.sitemaps.org/protocol.html>.
+/// Most URLs in one part of the sitemap: the limit of <https://www.sitemaps.org/protocol.html>.
 const PART_URLS_MAX: u32 = 50_000;
 
 /// The pages that are listed before those of the reviews.
@@ -87,7 +87,8 @@ impl Pages {
         parts(self.snapshot.len())
     }
 
-    /// Renders a part, from 1: at most 50,000 URLs with the days of their last changes; O(URLs), some milliseconds.
+    /// Renders the part with this number, from 1: at most 50,000 URLs, each with the day of its last change. A full
+    /// part takes some milliseconds.
     pub(crate) fn sitemap_part(&self, part: u32) -> String {
         let snapshot = &self.snapshot;
         let base_url = &snapshot.base_url;
@@ -98,27 +99,24 @@ impl Pages {
         out.push_str(XML_HEAD);
         out.push_str("<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n");
         for number in start..end {
-            let Some(row) = number.checked_sub(listed) else {
+            if number < listed {
                 let path = PAGES_LISTED[number as usize];
-                let changed = snapshot.updated_at;
-                out.push_str(&url_line(base_url, path, "", changed));
-                continue;
-            };
-            let id = snapshot.index.id(Row(row));
-            out.push_str(&url_line(
-                base_url,
-                "/reviews/",
-                id,
-                snapshot.modified(Row(row)),
-            ));
+                let url = format_args!("{base_url}{path}");
+                out.push_str(&url_line(url, snapshot.updated_at));
+            } else {
+                let row = Row(number - listed);
+                let id = snapshot.index.id(row);
+                let url = format_args!("{base_url}/reviews/{id}");
+                out.push_str(&url_line(url, snapshot.modified(row)));
+            }
         }
         out.push_str("</urlset>\n");
         out
     }
 }
 
-fn url_line(base_url: &str, path: &str, id: &str, changed: impl Display) -> String {
-    format!("<url><loc>{base_url}{path}{id}</loc><lastmod>{changed}</lastmod></url>\n")
+fn url_line(url: impl Display, changed: impl Display) -> String {
+    format!("<url><loc>{url}</loc><lastmod>{changed}</lastmod></url>\n")
 }
 
 /// Renders `/.well-known/api-catalog` (RFC 9727), a linkset (RFC 9264).

@@ -1,36 +1,37 @@
-//! `/` without parameters: the business and its rating, sentences of customers, the newest reviews, what they are about,
-//! their number over time, and questions.
+//! `/` without parameters: the business and its rating, sentences of customers, the newest reviews, what they are
+//! about, their number over time, and questions.
 
 use std::collections::HashSet;
 
 use super::filters::{Menus, OrderEntry, is_filter, orders};
 use super::form::QueryParams;
-use super::highlights::{quote, voices};
+use super::highlights::{newest_quotation, voices};
 use super::layout::rendered;
 use super::list_page::{AnsweredQuestion, AspectLine, ListPage, Sections};
 use super::listing::{Listing, More, cards};
 use super::messages::Messages;
-use super::rating::{Chart, RATING_FROM, rounded};
+use super::rating::{Chart, RATING_FROM, percent};
 use super::review::ReviewView;
+use super::search::shown_of;
 use super::text::{encoded, newest, without_direction};
-use super::{PageLanguage, Pages, mentioned};
+use super::{PageLanguage, Pages, mentioned_aspects};
 use crate::model::insights::{Aspect, Polarity};
 use crate::model::{Question, Row};
 use crate::search::filter::{Query, Sort};
 use crate::search::run::cursor_at;
 
-/// Reviews on the page, besides pinned ones.
-const NEWEST_MAX: u32 = 10;
+/// Most reviews on the page, besides pinned ones; the linked data have the same ones.
+pub(super) const NEWEST_MAX: u32 = 10;
 
-/// Reviews from which filters and the search are shown.
+/// The least number of reviews with which filters and the search are shown.
 pub(super) const TOOLS_FROM: u64 = 10;
 
-/// Aspects shown at first; the others are in a `<details>` element.
+/// Aspects that are shown at first; a `<details>` element has the others.
 const ASPECTS_SHOWN: usize = 6;
-/// Mentions from which an aspect is shown.
+/// The least mentions of an aspect that is shown.
 const MENTIONS_MIN: u64 = 3;
 
-/// Reviews that a question names.
+/// Most reviews that are named as the evidence of an answer.
 const EVIDENCE_SHOWN: usize = 8;
 
 impl Pages {
@@ -57,7 +58,7 @@ impl Pages {
         })
     }
 
-    /// Returns the newest reviews after the pinned ones.
+    /// Returns the list of the front page: the pinned reviews, then the newest ones.
     fn newest_listing<'p>(&'p self, t: &'static Messages, params: &'p QueryParams) -> Listing<'p> {
         let snapshot = &self.snapshot;
         let mut rows: Vec<Row> = Vec::new();
@@ -84,20 +85,13 @@ impl Pages {
             more: cursor.map(|cursor| More {
                 href: params.href(None, Some(&cursor.render())),
                 label: t.counted(&t.show_more, left.min(u64::from(Query::LIMIT_DEFAULT))),
-                shown: self.shown(t, shown),
+                shown: shown_of(t, shown, self.stats.count),
             }),
             ..self.listing(t, params)
         }
     }
 
-    /// "10 of 207".
-    pub(super) fn shown(&self, t: &Messages, shown: u64) -> String {
-        let count = t.number(self.stats.count);
-        t.shown_of
-            .fill(&[("shown", &t.number(shown)), ("count", &count)])
-    }
-
-    /// Returns the list without reviews.
+    /// Returns the list without reviews: the filters, and the orders if they do not drop a filter in use.
     pub(super) fn listing<'p>(
         &'p self,
         t: &'static Messages,
@@ -108,8 +102,9 @@ impl Pages {
         let mut order: Vec<OrderEntry> = Vec::new();
         if has_tools {
             menus = self.menus(t, params);
-            // An order would replace a filter.
-            if !params.is_single || !params.iter().any(|(name, _)| is_filter(name)) {
+            // On a site of files a link to an order would drop the filter in use.
+            let drops_filter = params.is_single && params.iter().any(|(name, _)| is_filter(name));
+            if !drops_filter {
                 order = orders(t, params);
             }
         }
@@ -133,52 +128,46 @@ impl Pages {
         }
     }
 
-    /// Returns the sections around the list.
+    /// Returns the sections around the list: none with too few reviews for a rating.
     fn sections(&self, t: &'static Messages) -> Sections<'_> {
-        let snapshot = &self.snapshot;
-        let insights = snapshot.insights_value();
-        let mut aspects = mentioned(insights);
-        aspects.retain(|aspect| aspect.mention_count >= MENTIONS_MIN);
-        let is_many = self.stats.count >= RATING_FROM;
-        if !is_many {
-            aspects.clear();
+        if self.stats.count < RATING_FROM {
+            return Sections::default();
         }
-        let pull_quote = insights
-            .and_then(|one| one.pull_quote.as_deref())
-            .filter(|quote| !quote.trim().is_empty());
-        let voices = if is_many {
-            voices(snapshot, &aspects, pull_quote)
-        } else {
-            Vec::new()
-        };
-        let most = aspects.first().map_or(0, |aspect| aspect.mention_count);
-        let mut lines: Vec<AspectLine<'_>> = aspects
-            .iter()
-            .map(|aspect| self.aspect_line(t, aspect, most))
-            .collect();
-        let further = lines.split_off(lines.len().min(ASPECTS_SHOWN));
-        let summary = insights.and_then(|one| one.summary.as_deref());
-        let is_own = insights.is_some_and(|one| one.method.summary == "editorial");
-        let questions = insights.map_or(&[][..], |insights| &insights.faq);
-        Sections {
-            voices,
-            summary: summary.filter(|summary| is_own && !summary.trim().is_empty()),
-            aspects: lines,
-            further_aspects: further,
+        let mut sections = Sections {
             chart: Chart::of(&self.stats, t, self.layout.updated),
-            questions: if is_many {
-                questions.iter().map(|one| self.answer(t, one)).collect()
-            } else {
-                Vec::new()
-            },
+            ..Sections::default()
+        };
+        let Some(insights) = self.snapshot.insights_value() else {
+            return sections;
+        };
+        let mut aspects = mentioned_aspects(Some(insights));
+        aspects.retain(|aspect| aspect.mention_count >= MENTIONS_MIN);
+        sections.voices = voices(&self.snapshot, &aspects, written(&insights.pull_quote));
+        // A derived summary repeats what the aspects say.
+        if insights.method.summary == "editorial" {
+            sections.summary = written(&insights.summary);
         }
+        let most = aspects.first().map_or(0, |aspect| aspect.mention_count);
+        for aspect in aspects {
+            let line = self.aspect_line(t, aspect, most);
+            if sections.aspects.len() < ASPECTS_SHOWN {
+                sections.aspects.push(line);
+            } else {
+                sections.further_aspects.push(line);
+            }
+        }
+        for question in &insights.faq {
+            sections.questions.push(self.answer(t, question));
+        }
+        sections
     }
 
+    /// Returns the line of an aspect, whose bar is as long as its mentions in relation to `most`.
     fn aspect_line<'p>(&'p self, t: &Messages, aspect: &'p Aspect, most: u64) -> AspectLine<'p> {
         let mut authors = HashSet::new();
         let mut quotations = Vec::new();
         for side in [Polarity::Positive, Polarity::Negative] {
-            if let Some(quotation) = quote(&self.snapshot, aspect, side, &authors) {
+            if let Some(quotation) = newest_quotation(&self.snapshot, aspect, side, &authors) {
                 authors.insert(quotation.review.author.clone());
                 quotations.push(quotation);
             }
@@ -202,6 +191,7 @@ impl Pages {
         }
     }
 
+    /// Returns a question with the reviews that support its answer.
     fn answer<'p>(&'p self, t: &Messages, question: &'p Question) -> AnsweredQuestion<'p> {
         let mut reviews = Vec::new();
         for id in question.review_ids.iter().take(EVIDENCE_SHOWN) {
@@ -217,9 +207,13 @@ impl Pages {
     }
 }
 
-/// `count` in percent of `most`, to a tenth.
-fn percent(count: u64, most: u64) -> f64 {
-    rounded(count, most, 1000).unwrap_or(0) as f64 / 10.0
+/// Returns a text that the owner has written; `None` if it is missing or blank.
+fn written(text: &Option<String>) -> Option<&str> {
+    let text = text.as_deref()?;
+    if text.trim().is_empty() {
+        return None;
+    }
+    Some(text)
 }
 
 /// "23 favorable"; "" if there is none.

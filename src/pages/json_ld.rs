@@ -2,19 +2,18 @@
 
 use serde_json::{Value, json};
 
+use super::home::NEWEST_MAX;
 use super::rating::{RatingStats, rounded};
 use super::review::{ReviewView, read_newest};
 use crate::model::{Business, platform};
 use crate::snapshot::Snapshot;
 use crate::wire::json::escape_for_script;
 
-/// Reviews in the document: the same ones that the page shows, as search engines require.
-const REVIEWS_MAX: u32 = 10;
-
 /// Longest name of an author in characters: Google's review snippet guidelines require fewer than 100.
 const AUTHOR_CHARS_MAX: usize = 99;
 
-/// Renders the document without empty values, escaped so that it can be embedded in HTML.
+/// Renders the document without empty values, escaped so that it can be embedded in HTML. It has the newest reviews
+/// that the front page shows, as search engines require that all of them be on the page.
 pub(super) fn render(snapshot: &Snapshot, stats: &RatingStats) -> String {
     let business = &snapshot.business;
     let geo = business.geo.as_ref().map(|geo| {
@@ -24,7 +23,7 @@ pub(super) fn render(snapshot: &Snapshot, stats: &RatingStats) -> String {
         .disclaimer
         .as_ref()
         .map(|text| json!({"@type": "CreativeWork", "name": "Disclaimer", "text": text}));
-    let newest = read_newest(snapshot, REVIEWS_MAX);
+    let newest = read_newest(snapshot, NEWEST_MAX);
     let reviews = newest.iter().map(|review| review_value(snapshot, review));
     let mut document = json!({
         "@context": "https://schema.org",
@@ -89,7 +88,10 @@ fn address_value(business: &Business) -> Value {
 fn rating_value(stats: &RatingStats) -> Option<Value> {
     let mean = rounded(stats.sum, stats.count, 100)? as f64 / 100.0;
     // Google rejects a count of zero.
-    let with_text = Some(stats.with_text).filter(|count| *count > 0);
+    let mut with_text = Value::Null;
+    if stats.with_text > 0 {
+        with_text = json!(stats.with_text);
+    }
     Some(json!({
         "@type": "AggregateRating",
         "ratingValue": mean,
@@ -102,12 +104,12 @@ fn rating_value(stats: &RatingStats) -> Option<Value> {
 
 fn review_value(snapshot: &Snapshot, review: &ReviewView) -> Value {
     let name: String = review.author.chars().take(AUTHOR_CHARS_MAX).collect();
-    let url = review.source_url.as_deref().unwrap_or_default();
+    let source_url = review.source_url.as_deref().unwrap_or_default();
     let mut publisher = Value::Null;
-    let mut address = Value::Null;
-    if is_published_elsewhere(&review.source, url, &snapshot.business) {
+    let mut url = Value::Null;
+    if is_published_elsewhere(&review.source, source_url, &snapshot.business) {
         publisher = json!({"@type": "Organization", "name": review.publisher()});
-        address = json!(url);
+        url = json!(source_url);
     }
     json!({
         "@type": "Review",
@@ -118,11 +120,12 @@ fn review_value(snapshot: &Snapshot, review: &ReviewView) -> Value {
         "reviewBody": review.text.text,
         "inLanguage": review.language,
         "publisher": publisher,
-        "url": address,
+        "url": url,
     })
 }
 
-/// Removes members that are null, an empty string, an empty list or an object with only its type, at any depth.
+/// Removes members without a value, at any depth: null, an empty string, an empty list, and an object with no key but
+/// its type.
 fn remove_empty(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -146,7 +149,7 @@ fn remove_empty(value: &mut Value) {
     }
 }
 
-/// Returns whether a review was published by a platform, or on another host than that of the business.
+/// Returns whether a review was published first by a platform, or on another host than that of the business.
 fn is_published_elsewhere(source: &str, url: &str, business: &Business) -> bool {
     if platform(source).is_some() {
         return true;
@@ -159,7 +162,7 @@ fn is_published_elsewhere(source: &str, url: &str, business: &Business) -> bool 
 fn host_of(url: &str) -> Option<String> {
     let url = url::Url::parse(url).ok()?;
     let host = url.host_str()?;
-    Some(host.trim_start_matches("www.").to_owned())
+    Some(host.strip_prefix("www.").unwrap_or(host).to_owned())
 }
 
 /// Returns the business's type if it can be a schema.org name, else `LocalBusiness`.

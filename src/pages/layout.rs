@@ -1,4 +1,4 @@
-//! The parts that all pages share: the frame around their content, with the rating and the footer; and the error page.
+//! The parts that all pages share, and the error page. The shared parts are the header with the rating, and the footer.
 
 use askama::Template;
 use sha2::{Digest, Sha256};
@@ -16,12 +16,12 @@ use crate::wire::text::hex;
 
 /// The styles that only the documentation has.
 pub(crate) const STYLESHEET: &str = include_str!("assets/page.css");
-/// Copies and sends the examples of `/developers`; the page can be read without it.
+/// The script of `/developers`, which copies and sends the examples; the page can be read without it.
 pub(crate) const DEVELOPERS_SCRIPT: &str = include_str!("assets/developers.js");
 
-/// The styles of the pages in the languages of the visitors.
+/// The styles of all pages, without the owner's colors.
 const SITE_STYLESHEET: &str = include_str!("assets/site.css");
-/// What these pages can do only with a script; they work without it.
+/// The script of all pages; they work without it.
 pub(crate) const SITE_SCRIPT: &str = include_str!("assets/site.js");
 
 /// The common parts of the pages of one snapshot.
@@ -77,13 +77,14 @@ impl Layout {
             developers_version: version(DEVELOPERS_SCRIPT),
         }
     }
-}
 
-impl Layout {
-    /// The picture of previews of links that have none of their own.
+    /// The path of the picture that a preview of a link shows: the logo, if that is a picture.
     pub(super) fn preview(&self) -> Option<&str> {
-        let logo = self.logo.as_ref().filter(|logo| logo.is_picture);
-        logo.map(|logo| &*logo.src)
+        let logo = self.logo.as_ref()?;
+        if !logo.is_picture {
+            return None;
+        }
+        Some(&logo.src)
     }
 }
 
@@ -123,7 +124,7 @@ impl<'p> Frame<'p> {
         }
     }
 
-    /// Sets the parameters of the page's own query.
+    /// Sets the parameters that links to the page in other languages repeat.
     pub(super) fn with_query(mut self, params: &QueryParams) -> Frame<'p> {
         for (name, value) in params.iter() {
             self.query.push_str(&encoded(&format!("{name}="), value));
@@ -132,7 +133,7 @@ impl<'p> Frame<'p> {
         self
     }
 
-    /// Like `lang`, for links that have a query already.
+    /// The parameter `lang` for links that have a query already: "" or `&lang=de`.
     pub(super) fn and_lang(&self) -> String {
         self.lang.replace('?', "&")
     }
@@ -161,7 +162,7 @@ impl<'p> Frame<'p> {
         Some(self.t.counted(&self.t.held_back, count))
     }
 
-    /// Who verified how many reviews.
+    /// Sentences that say who verified how many reviews.
     pub(super) fn checks(&self) -> Vec<String> {
         let t = self.t;
         let mut checks = Vec::new();
@@ -217,8 +218,8 @@ struct ErrorPage<'p> {
 }
 
 impl Pages {
-    /// Renders an error page, in place of JSON: a heading, and a message in lower case without a full stop, both in
-    /// English. That a page does not exist is said in the visitor's language instead.
+    /// Renders an error page, in place of JSON. `heading` is English, and `message`, too, in lower case without a full
+    /// stop. A page with status 404 has a heading in the visitor's language instead.
     pub(crate) fn error(
         &self,
         language: PageLanguage,
@@ -228,7 +229,7 @@ impl Pages {
     ) -> String {
         let t = language.chosen.messages();
         let is_missing = status == 404;
-        let heading = if is_missing {
+        let shown_heading = if is_missing {
             &t.page_not_found
         } else {
             heading
@@ -236,9 +237,9 @@ impl Pages {
         rendered(&ErrorPage {
             frame: Frame::new(&self.layout, language),
             t,
-            title: format!("{heading} – {}", self.layout.title),
+            title: format!("{shown_heading} – {}", self.layout.title),
             status,
-            heading,
+            heading: shown_heading,
             message,
             is_translated: is_missing,
         })

@@ -1,7 +1,9 @@
-//! The words of the pages in each language: message files with plural forms, names of months, and formats of dates and
-//! numbers (after CLDR 46). A language is a file in `messages/`, one in `notices/messages/`, and its entry in [`FILES`].
-//! Tests verify that each file has every message, every plural form of its language, and the placeholders of the English
-//! file.
+//! The words of the pages in each language.
+//!
+//! A message file has the messages with their plural forms, the names of months, and the formats of dates and numbers
+//! (after CLDR 46). To add a language, add a file to `messages/`, one to `notices/messages/`, and an entry to
+//! [`FILES`]. Tests verify that each file has every message, every plural form of its language, and the placeholders of
+//! the English file.
 
 use std::sync::LazyLock;
 
@@ -11,16 +13,16 @@ use crate::model::site::Clientele;
 use crate::wire::date::Date;
 use crate::wire::text::fill_places;
 
-/// The message files of a language.
+/// The contents of the message files of a language.
 #[derive(Clone, Copy)]
 struct MessageFiles {
-    /// Those of the pages.
+    /// The messages of the pages.
     pages: &'static str,
-    /// Those of the notices, which another module reads.
+    /// The messages of the notices, which the module of the notices reads.
     notices: &'static str,
 }
 
-/// The message files; those of the first language are used if no other is asked for.
+/// The message files of each language, those of the default language first.
 const FILES: &[MessageFiles] = &[
     MessageFiles {
         pages: include_str!("messages/en.json"),
@@ -91,7 +93,7 @@ impl Language {
         Language::all().find(|one| one.code().as_bytes().eq_ignore_ascii_case(primary))
     }
 
-    /// Returns its number, below 16.
+    /// Returns the position of its files, below 16.
     pub(crate) fn number(self) -> u8 {
         self.0
     }
@@ -124,7 +126,7 @@ impl Language {
         &LANGUAGES[usize::from(self.0)]
     }
 
-    /// Returns the message file of the notices, as it is.
+    /// Returns the contents of the message file of the notices, which is JSON.
     pub(crate) fn notice_file(self) -> &'static str {
         FILES[usize::from(self.0)].notices
     }
@@ -141,7 +143,7 @@ impl Pattern {
         fill_places(&self.0, values)
     }
 
-    /// Returns the text before the only placeholder, for values that need markup.
+    /// Returns the text before the only placeholder, for a template that puts a value with markup in its place.
     pub(crate) fn before(&self) -> &str {
         self.0.split('{').next().unwrap_or_default()
     }
@@ -164,7 +166,7 @@ pub(crate) struct Forms {
     other: Pattern,
 }
 
-/// The categories of CLDR.
+/// The plural categories of CLDR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Category {
     Zero,
@@ -179,13 +181,13 @@ enum Category {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PluralRule {
-    /// One form for all numbers.
+    /// `other` for all numbers.
     Other,
-    /// One for 1.
+    /// `one` for 1.
     OneOther,
-    /// One for 1, many for whole millions.
+    /// `one` for 1, `many` for whole millions.
     OneManyOther,
-    /// One for 0 and 1, many for whole millions.
+    /// `one` for 0 and 1, `many` for whole millions.
     ZeroOneManyOther,
     Arabic,
     Polish,
@@ -193,38 +195,48 @@ pub(crate) enum PluralRule {
 
 impl PluralRule {
     fn category(self, count: u64) -> Category {
-        let is_millions = count > 0 && count.is_multiple_of(1_000_000);
-        match (self, count) {
-            (PluralRule::ZeroOneManyOther, 0 | 1) => Category::One,
-            (PluralRule::OneManyOther | PluralRule::ZeroOneManyOther, _) if is_millions => {
-                Category::Many
-            }
-            (PluralRule::Other, _) => Category::Other,
-            (PluralRule::Arabic, 0) => Category::Zero,
-            (_, 1) => Category::One,
-            (PluralRule::Arabic, _) => arabic(count),
-            (PluralRule::Polish, _) => polish(count),
-            _ => Category::Other,
+        match self {
+            PluralRule::Other => Category::Other,
+            PluralRule::OneOther if count == 1 => Category::One,
+            PluralRule::OneOther => Category::Other,
+            PluralRule::OneManyOther if count == 1 => Category::One,
+            PluralRule::ZeroOneManyOther if count <= 1 => Category::One,
+            PluralRule::OneManyOther | PluralRule::ZeroOneManyOther => many_or_other(count),
+            PluralRule::Arabic => arabic(count),
+            PluralRule::Polish => polish(count),
         }
     }
 }
 
+fn many_or_other(count: u64) -> Category {
+    if count > 0 && count.is_multiple_of(1_000_000) {
+        return Category::Many;
+    }
+    Category::Other
+}
+
 fn arabic(count: u64) -> Category {
-    match (count, count % 100) {
-        (2, _) => Category::Two,
-        (_, 3..=10) => Category::Few,
-        (_, 11..=99) => Category::Many,
-        _ => Category::Other,
+    match count {
+        0 => Category::Zero,
+        1 => Category::One,
+        2 => Category::Two,
+        _ => match count % 100 {
+            3..=10 => Category::Few,
+            11..=99 => Category::Many,
+            _ => Category::Other,
+        },
     }
 }
 
 fn polish(count: u64) -> Category {
+    if count == 1 {
+        return Category::One;
+    }
     let is_teen = (12..=14).contains(&(count % 100));
     if (2..=4).contains(&(count % 10)) && !is_teen {
-        Category::Few
-    } else {
-        Category::Many
+        return Category::Few;
     }
+    Category::Many
 }
 
 impl Forms {
@@ -247,7 +259,7 @@ pub(crate) enum Direction {
     Rtl,
 }
 
-/// The words for those whom a business serves.
+/// The words for the people whom a business serves, one for each value of `clientele`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClienteleNames {
@@ -437,7 +449,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// Returns `dir` of the page.
+    /// Returns the attribute `dir` of the page.
     pub(crate) fn dir(&self) -> &'static str {
         match self.direction {
             Direction::Ltr => "ltr",
@@ -478,7 +490,7 @@ impl Messages {
         text
     }
 
-    /// Returns a number of tenths with one decimal, such as `4.1`.
+    /// Returns a number of tenths with one decimal: 41 as `4.1`.
     pub(crate) fn tenths(&self, tenths: u64) -> String {
         format!("{}{}{}", tenths / 10, self.decimal, tenths % 10)
     }
@@ -513,7 +525,7 @@ impl Messages {
         pattern.fill(&[("day", &day), ("month", month), ("year", &year)])
     }
 
-    /// Returns the word for those whom the business serves.
+    /// Returns the word for the people whom the business serves.
     pub(crate) fn who(&self, clientele: Clientele) -> &str {
         match clientele {
             Clientele::Client => &self.clientele.client,

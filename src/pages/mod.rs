@@ -1,10 +1,11 @@
-//! HTML pages, badge, widget, linked data and the OpenAPI document, rendered once per snapshot. Searches, pages of single
-//! reviews, widgets with parameters, and pages in another language than the owner's are rendered per request.
+//! HTML pages, badge, widget, linked data and the OpenAPI document.
 //!
-//! [`Pages`] holds the parts that are rendered once, and `PageContext` gives them to the functions that render a stored
-//! document; the table of these is in `http::documents`. `layout` has the parts that all
-//! pages share. `api` has the OpenAPI document, from which the documentation is made as well. A search page is rendered
-//! from the same parts and by the rules of the API's own search.
+//! A document without parameters is rendered once per snapshot, in the owner's language. Searches, pages of single
+//! reviews, widgets with parameters, and pages in other languages are rendered per request.
+//!
+//! [`Pages`] holds the parts that are rendered once. `PageContext` gives them to the functions that render a stored
+//! document; `http::documents` has the table of these functions. `layout` has the parts that all pages share. `api` has
+//! the OpenAPI document; `/developers` is made from it. A search page follows the rules of the API's own search.
 //!
 //! The templates are compiled and escape every value; `json_ld` escapes its own. A URL becomes a link only if
 //! `text::link` allows its scheme.
@@ -53,8 +54,14 @@ use layout::Layout;
 use rating::RatingStats;
 
 pub(crate) use messages::{Forms, Language, Messages, Pattern};
-pub(crate) use static_site::{BrokenLink, StaticPage, with_photo_names};
+pub(crate) use static_site::{BrokenLink, StaticPage, StaticSite, with_photo_names};
 pub(crate) use widget::theme;
+
+/// The Content-Type of every page.
+pub(crate) const HTML: &str = "text/html; charset=utf-8";
+
+/// Most languages that the numbers of entity-tags have room for.
+const LANGUAGES_MAX: u8 = 16;
 
 /// A page that takes parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +77,7 @@ pub(crate) enum QueryPage {
 pub(crate) enum BrowserPolicy {
     /// A page of this service: loads nothing from other hosts and may not be framed.
     Page,
-    /// A page that any site may frame: its script tells the page around it how high it is.
+    /// A page that any site may frame. Its script tells the page around the frame how high the content is.
     Widget,
     /// A drawing that any site may show: loads nothing, uses only its own styles.
     Drawing,
@@ -97,27 +104,24 @@ impl BrowserPolicy {
         }
     }
 
-    /// Returns whether other sites may load it, also cross-origin isolated ones.
+    /// Returns whether other sites may load the document, also cross-origin isolated ones.
     pub(crate) fn is_shared(self) -> bool {
         self != BrowserPolicy::Page
     }
 }
 
-/// The Content-Type of every page.
-pub(crate) const HTML: &str = "text/html; charset=utf-8";
-
-/// The aspects with mentions, the most mentioned first; ties keep the order of the taxonomy.
-fn mentioned(insights: Option<&Insights>) -> Vec<&Aspect> {
-    let mut aspects: Vec<&Aspect> = insights
-        .into_iter()
-        .flat_map(|insights| &insights.aspects)
-        .filter(|one| one.mention_count > 0)
-        .collect();
+/// Returns the aspects that reviews mention, the most mentioned first; ties keep the order of the taxonomy.
+fn mentioned_aspects(insights: Option<&Insights>) -> Vec<&Aspect> {
+    let Some(insights) = insights else {
+        return Vec::new();
+    };
+    let mut aspects: Vec<&Aspect> = insights.aspects.iter().collect();
+    aspects.retain(|aspect| aspect.mention_count > 0);
     aspects.sort_by_key(|aspect| std::cmp::Reverse(aspect.mention_count));
     aspects
 }
 
-/// What the stored documents of one snapshot are rendered from.
+/// What the stored documents of one snapshot are rendered from: the pages, and the description of the API.
 pub(crate) struct PageContext<'p> {
     pages: &'p Pages,
     interface: Interface,
@@ -164,7 +168,7 @@ pub(crate) struct PageLanguage {
 }
 
 impl PageLanguage {
-    /// Returns a language that depends on nothing.
+    /// Returns a language that no query and no visitor has chosen, such as the owner's.
     fn of(chosen: Language) -> PageLanguage {
         PageLanguage {
             chosen,
@@ -174,7 +178,7 @@ impl PageLanguage {
     }
 }
 
-/// A document that is rendered per request; the number is part of its entity-tag.
+/// The kinds of documents that are rendered per request; the number of the kind is part of the entity-tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rendered {
     List = 0,
@@ -219,16 +223,17 @@ impl Pages {
             layout,
             json_ld,
             snapshot,
+            // The front page is rendered from the other parts, and the tags cover the front page.
             home: Bytes::new(),
             tags: QueryTags::new(&[]),
         };
         let home = pages.home(PageLanguage::of(pages.default_language()));
         pages.home = home.into();
-        pages.tags = pages.tags_of_all();
+        pages.tags = pages.query_tags();
         pages
     }
 
-    /// Returns what the stored documents are rendered from; takes about 2 ms.
+    /// Returns what the stored documents are rendered from. Describing the API takes about 2 ms.
     pub(crate) fn context(&self) -> PageContext<'_> {
         PageContext {
             pages: self,
@@ -239,15 +244,20 @@ impl Pages {
     /// Returns the entity-tags of the documents that are rendered per request. They cover everything that such a
     /// document is rendered from: the front page for the shared parts, the insights for the evidence, and the version
     /// for the templates.
-    fn tags_of_all(&self) -> QueryTags {
+    fn query_tags(&self) -> QueryTags {
         let insights = self.snapshot.insights();
-        let derived: &[u8] = insights.map_or(&[], |document| &document.digest);
+        let insights_digest: &[u8] = insights.map_or(&[], |document| &document.digest);
         QueryTags::new(&[
             &self.snapshot.digest,
             &Sha256::digest(&self.home),
-            derived,
+            insights_digest,
             env!("CARGO_PKG_VERSION").as_bytes(),
         ])
+    }
+
+    /// Returns the data that the pages are rendered from.
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
     }
 
     /// Returns the language of pages for visitors who ask for none.
@@ -261,18 +271,19 @@ impl Pages {
         Language::of_tag(tag.as_bytes())
     }
 
-    /// Tells whether the language of pages depends on Accept-Language.
+    /// Returns whether the language of pages depends on Accept-Language, as the owner has set none.
     pub(crate) fn is_negotiated(&self) -> bool {
         self.owner_language().is_none()
     }
 
-    /// Returns the entity-tag of a document that is rendered per request, for the bytes of its query or its name.
+    /// Returns the entity-tag of a document that is rendered per request; `name` is its query, or the id of a review.
     pub(crate) fn tag(&self, kind: Rendered, language: Language, name: &[u8]) -> EntityTag {
-        let number = 16 * kind as u8 + language.number();
+        let number = LANGUAGES_MAX * kind as u8 + language.number();
         self.tags.tag(number, name)
     }
 
-    /// Chooses the language of a page: by `lang` in the query, else the owner's, else by the visitor's Accept-Language.
+    /// Chooses the language of a page: that of `lang` in the query, else the owner's, else the one that the visitor
+    /// prefers by Accept-Language (`accepted`).
     pub(crate) fn language<'a>(
         &self,
         query: &[u8],

@@ -1,4 +1,5 @@
 //! Statistics of ratings, and the chart of the numbers of reviews over time.
+//!
 //! Horizontal positions are percentages, so the chart fills any width while its labels keep their size.
 
 use std::collections::BTreeMap;
@@ -8,10 +9,10 @@ use crate::model::Row;
 use crate::snapshot::Snapshot;
 use crate::wire::date::Date;
 
-/// Reviews from which the mean and the distribution are shown.
+/// The least number of reviews with which the mean and the distribution are shown.
 pub(super) const RATING_FROM: u64 = 3;
 
-/// Largest number of spans in the chart; with more months a span becomes longer.
+/// Most spans in the chart; if there were more, spans become longer.
 const SPANS_MAX: u32 = 36;
 
 /// Fewest spans of a chart; one with fewer tells nothing.
@@ -31,37 +32,35 @@ const WIDTH: f64 = 93.0;
 const COLUMN_SHARE: f64 = 0.72;
 /// Most year labels, so that they do not overlap on a phone.
 const LABELS_MAX: u32 = 8;
-/// Grid lines above zero, at most.
+/// Most grid lines above zero.
 const LINES_MAX: u64 = 4;
 
+/// The ratings of one snapshot, in all and over time.
 #[derive(Debug)]
 pub(super) struct RatingStats {
     /// All published reviews.
     pub(super) count: u64,
     /// Reviews with a text.
     pub(super) with_text: u64,
+    /// The stars of all reviews together.
     pub(super) sum: u64,
     /// Number of reviews with 1, 2, 3, 4 and 5 stars.
     pub(super) distribution: [u64; 5],
-    /// Spans of equal length with reviews, by their number since year 0.
-    spans: BTreeMap<u32, Span>,
+    /// The number of reviews in each span of time that has some, by the number of the span since year 0.
+    spans: BTreeMap<u32, u64>,
     /// Months in a span: 1, 3, or whole years.
     span_months: u32,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Span {
-    count: u64,
-    sum: u64,
 }
 
 impl RatingStats {
     /// Counts the reviews of `snapshot`; O(reviews).
     pub(super) fn of(snapshot: &Snapshot) -> RatingStats {
         let rows = (0..snapshot.len()).map(Row);
+        // Rows are sorted by date, the newest first.
         let mut months = rows.clone().map(|row| month(snapshot.index.date(row)));
         let newest = months.next().unwrap_or(0);
-        let span_months = span_months(months.next_back().unwrap_or(newest), newest);
+        let oldest = months.next_back().unwrap_or(newest);
+        let span_months = span_months(oldest, newest);
         let mut stats = RatingStats {
             count: u64::from(snapshot.len()),
             with_text: u64::from(snapshot.with_text),
@@ -75,9 +74,7 @@ impl RatingStats {
             stats.sum += u64::from(stars);
             stats.distribution[usize::from(stars) - 1] += 1;
             let number = month(snapshot.index.date(row)) / span_months;
-            let span = stats.spans.entry(number).or_default();
-            span.count += 1;
-            span.sum += u64::from(stars);
+            *stats.spans.entry(number).or_default() += 1;
         }
         stats
     }
@@ -97,6 +94,11 @@ impl RatingStats {
     pub(super) fn stars_width(&self) -> u64 {
         rounded(self.sum, self.count, 24).unwrap_or(0)
     }
+
+    /// Returns the number of reviews in a span.
+    fn count_of(&self, span: u32) -> u64 {
+        self.spans.get(&span).copied().unwrap_or(0)
+    }
 }
 
 /// `sum / count` in units of `1 / parts`, halves rounded up; `None` if `count` is 0.
@@ -107,11 +109,18 @@ pub(super) fn rounded(sum: u64, count: u64, parts: u64) -> Option<u64> {
     u64::try_from(rounded).ok()
 }
 
+/// `count` in percent of `most`, to a tenth; 0 if `most` is 0.
+pub(super) fn percent(count: u64, most: u64) -> f64 {
+    rounded(count, most, 1000).unwrap_or(0) as f64 / 10.0
+}
+
+/// The number of a month since year 0.
 fn month(date: Date) -> u32 {
     u32::from(date.year()) * 12 + u32::from(date.month()) - 1
 }
 
-/// The shortest length of a span with at most [`SPANS_MAX`] spans: a month, a quarter, or years.
+/// The months of the shortest span of which [`SPANS_MAX`] reach from the month `oldest` to `newest`: a month, a
+/// quarter, or years.
 fn span_months(oldest: u32, newest: u32) -> u32 {
     for months in [1, 3, 12, 24, 60, 120, 600, 1_200] {
         if newest / months - oldest / months < SPANS_MAX {
@@ -152,59 +161,66 @@ pub(super) struct Column {
     pub(super) is_running: bool,
 }
 
-/// A year with the position of its begin and of its label.
+/// The label of a year, at the position where it begins.
 pub(super) struct YearLabel {
     pub(super) year: u32,
     pub(super) x: f64,
 }
 
+/// The measures of a chart.
+struct ChartScale {
+    /// The numbers of the first span and of the last one.
+    first: u32,
+    last: u32,
+    /// Width of a span, in percent of the drawing.
+    step: f64,
+    /// The number at the highest grid line.
+    top: u64,
+}
+
+impl ChartScale {
+    /// Returns where a span begins, in percent of the drawing.
+    fn x(&self, span: u32) -> f64 {
+        LEFT + self.step * f64::from(span - self.first)
+    }
+
+    /// Returns how high a number stands above zero, in pixels.
+    fn height(&self, count: u64) -> f64 {
+        count as f64 / self.top as f64 * (FLOOR - TOP)
+    }
+}
+
 impl Chart {
     /// Draws the chart; `None` with fewer than eight spans or twenty reviews. `today` is the date of the data.
     pub(super) fn of(stats: &RatingStats, t: &Messages, today: Date) -> Option<Chart> {
-        let months = stats.span_months;
         let first = *stats.spans.first_key_value()?.0;
         let last = *stats.spans.last_key_value()?.0;
         if last - first + 1 < SPANS_MIN || stats.count < REVIEWS_MIN {
             return None;
         }
-        let step = WIDTH / f64::from(last - first + 1);
-        let most = stats.spans.values().map(|span| span.count).max()?;
+        let counts: Vec<u64> = (first..=last).map(|span| stats.count_of(span)).collect();
+        let least = counts.iter().min().copied()?;
+        let most = counts.iter().max().copied()?;
         let unit = grid_unit(most);
-        let top = most.div_ceil(unit) * unit;
-        let current = month(today) / months;
-        let mut columns = Vec::new();
-        for number in first..=last {
-            let count = stats.spans.get(&number).map_or(0, |span| span.count);
-            let height = count as f64 / top as f64 * (FLOOR - TOP);
-            columns.push(Column {
-                x: LEFT + step * (f64::from(number - first) + (1.0 - COLUMN_SHARE) / 2.0),
-                y: FLOOR - height,
-                width: step * COLUMN_SHARE,
-                height,
-                label: span_label(number, months, t),
-                count: t.number(count),
-                is_running: number == current,
+        let scale = ChartScale {
+            first,
+            last,
+            step: WIDTH / f64::from(last - first + 1),
+            top: most.div_ceil(unit) * unit,
+        };
+        let mut grid = Vec::new();
+        for line in 0..=scale.top / unit {
+            grid.push(GridLine {
+                number: t.number(line * unit),
+                y: FLOOR - scale.height(line * unit),
             });
         }
-        let grid = (0..=top / unit).map(|line| GridLine {
-            number: t.number(line * unit),
-            y: FLOOR - (line * unit) as f64 / top as f64 * (FLOOR - TOP),
-        });
-        let years = years(first, last, months)
-            .into_iter()
-            .map(|(number, year)| YearLabel {
-                year,
-                x: LEFT + step * f64::from(number - first),
-            });
-        let least = (first..=last)
-            .map(|number| stats.spans.get(&number).map_or(0, |span| span.count))
-            .min()
-            .unwrap_or(0);
+        let columns = columns(stats, &scale, t, today);
         let mut running = String::new();
         if columns.last().is_some_and(|column| column.is_running) {
             running = t.chart_running.fill(&[("day", &t.long_day(today))]);
         }
-        let caption = match months {
+        let caption = match stats.span_months {
             1 => &t.chart_month,
             3 => &t.chart_quarter,
             12 => &t.chart_year,
@@ -219,11 +235,31 @@ impl Chart {
                 ("least", &t.number(least)),
                 ("most", &t.number(most)),
             ]),
-            grid: grid.collect(),
-            years: years.collect(),
+            grid,
+            years: years(&scale, stats.span_months),
             columns,
         })
     }
+}
+
+/// Returns a column for each span.
+fn columns(stats: &RatingStats, scale: &ChartScale, t: &Messages, today: Date) -> Vec<Column> {
+    let current = month(today) / stats.span_months;
+    let mut columns = Vec::new();
+    for span in scale.first..=scale.last {
+        let count = stats.count_of(span);
+        let height = scale.height(count);
+        columns.push(Column {
+            x: scale.x(span) + scale.step * (1.0 - COLUMN_SHARE) / 2.0,
+            y: FLOOR - height,
+            width: scale.step * COLUMN_SHARE,
+            height,
+            label: span_label(span, stats.span_months, t),
+            count: t.number(count),
+            is_running: span == current,
+        });
+    }
+    columns
 }
 
 /// Returns the distance of grid lines: 1, 2 or 5 times a power of ten.
@@ -240,28 +276,33 @@ fn grid_unit(most: u64) -> u64 {
     }
 }
 
-/// Returns years, each with the span at which it is labeled, as many as fit.
-fn years(first: u32, last: u32, span_months: u32) -> Vec<(u32, u32)> {
-    let first_year = first * span_months / 12;
-    let last_year = last * span_months / 12;
+/// Returns the labels of years: of each year, or of every second, third and so on, so that there are at most
+/// [`LABELS_MAX`].
+fn years(scale: &ChartScale, span_months: u32) -> Vec<YearLabel> {
+    let first_year = scale.first * span_months / 12;
+    let last_year = scale.last * span_months / 12;
     let every = (last_year - first_year + 1).div_ceil(LABELS_MAX);
-    let mut years: Vec<(u32, u32)> = Vec::new();
-    for number in first..=last {
-        let year = number * span_months / 12;
-        let month = number * span_months % 12;
-        let is_start = month < span_months && (year - first_year).is_multiple_of(every);
-        // A year that began before the first span is labeled there, unless the next label would be too near.
-        let is_begun = number == first && month < 9;
-        let is_new = years.last().is_none_or(|(_, last)| *last != year);
-        if (is_start || is_begun) && is_new {
-            years.push((number, year));
+    let mut years: Vec<YearLabel> = Vec::new();
+    for span in scale.first..=scale.last {
+        let year = span * span_months / 12;
+        let month = span * span_months % 12;
+        let begins_here = month < span_months && (year - first_year).is_multiple_of(every);
+        // The first year is labeled although it began before its span, unless the next label would be too near.
+        let is_first = span == scale.first && month < 9;
+        let is_new = years.last().is_none_or(|last| last.year != year);
+        if (begins_here || is_first) && is_new {
+            years.push(YearLabel {
+                year,
+                x: scale.x(span),
+            });
         }
     }
     years
 }
 
-fn span_label(number: u32, span_months: u32, t: &Messages) -> String {
-    let months_before = number * span_months;
+/// Returns the words for a span, such as "Jan 2020", "Jan–Mar 2020", "2020" or "2020–2024".
+fn span_label(span: u32, span_months: u32, t: &Messages) -> String {
+    let months_before = span * span_months;
     let year = months_before / 12;
     let month = (months_before % 12) as usize;
     let names = &t.months_short;
@@ -294,11 +335,7 @@ mod tests {
         let mut spans = BTreeMap::new();
         for (number, count) in (24_000..).zip(counts) {
             if *count > 0 {
-                let span = Span {
-                    count: *count,
-                    sum: 5 * count,
-                };
-                spans.insert(number, span);
+                spans.insert(number, *count);
             }
         }
         RatingStats {

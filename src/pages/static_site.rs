@@ -1,10 +1,11 @@
 //! The pages as files for a host without a server: which pages there are, how their files are called, and links between
 //! them that work from a folder, from any host and below any path.
 //!
-//! Each page that another one links to is rendered as the service does. Its filters cannot be combined, so choosing one
-//! replaces the one in use, and there is no search; so the pages are finite: each review, and the lists by one filter or
-//! by an aspect with a polarity. Links of the pages themselves become relative, addresses for others (canonical ones,
-//! previews) stay absolute and get the names of the files.
+//! The service renders each page. There is no search, and choosing a filter replaces the one in use, so the pages are
+//! finite: the page of each review, and the lists by one filter or by an aspect with a polarity.
+//!
+//! Links between the pages become relative. Canonical addresses and those for previews stay absolute and get the names
+//! of the files.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -37,8 +38,11 @@ const ASSETS: [&str; 11] = [
 /// Attributes whose values may be addresses.
 const ATTRIBUTES: [&str; 4] = ["href", "src", "content", "value"];
 
-/// Reviews in the data of the element: the most that it can show.
-const ELEMENT_REVIEWS: &[u8] = b"limit=100";
+/// The query of the data of the element: the most reviews that it can show.
+const ELEMENT_QUERY: &[u8] = b"limit=100";
+
+/// Bytes of a part of a file's name that comes from a value; a longer value is told by its digest.
+const NAME_PART_BYTES_MAX: usize = 40;
 
 /// A page as a file.
 #[derive(Debug)]
@@ -48,7 +52,7 @@ pub(crate) struct StaticPage {
     pub(crate) html: String,
 }
 
-/// A page links to one that has no file, which would be a bug.
+/// A page links to a page that has no file. This is a bug of the program.
 #[derive(Debug, Error)]
 #[error("{from} links to {target:?}, which has no file")]
 pub(crate) struct BrokenLink {
@@ -56,17 +60,18 @@ pub(crate) struct BrokenLink {
     target: String,
 }
 
-/// Where a page has its file.
+/// The file of a page.
 #[derive(Clone, Debug)]
 struct PageFile {
     path: String,
-    /// The list that it is a page of, by the name of its file; "" for other pages.
+    /// The name of the list that the page is a part of; "" for a page of another kind.
     list: String,
-    /// Its number in the list, from 1.
+    /// The number of the part, from 1.
     number: u32,
 }
 
 impl PageFile {
+    /// Returns the file of a page that is not a part of a list.
     fn single(path: impl Into<String>) -> PageFile {
         PageFile {
             path: path.into(),
@@ -152,7 +157,7 @@ impl StaticSite<'_> {
         self.page(&file, &html).map(Some)
     }
 
-    /// Rewrites the links of the page for a frame, which the service keeps as a document.
+    /// Returns the page for a frame, `html` as the service renders it, as a file.
     ///
     /// # Errors
     /// A link to a page without a file.
@@ -164,7 +169,7 @@ impl StaticSite<'_> {
     pub(crate) fn widget_data(&mut self) -> String {
         let parsed = self
             .pages
-            .parse_query(ELEMENT_REVIEWS, self.language, &mut self.buffers);
+            .parse_query(ELEMENT_QUERY, self.language, &mut self.buffers);
         let query = parsed.expect("a constant query is valid");
         let data = self
             .pages
@@ -172,16 +177,17 @@ impl StaticSite<'_> {
         with_photo_names(&data)
     }
 
+    /// Returns a page of the service as a file, whose links lead to files.
     fn page(&mut self, file: &PageFile, html: &str) -> Result<StaticPage, BrokenLink> {
-        let html = self.relink(file, html)?;
+        let relinked = self.relink(file, html)?;
         Ok(StaticPage {
             path: file.path.clone(),
-            html: with_photo_names(&html),
+            html: with_photo_names(&relinked),
         })
     }
 
-    /// Rewrites the values of attributes that are addresses of this service. Our templates write all attributes in
-    /// double quotes and escape these within values and texts.
+    /// Rewrites the addresses of this service in the attributes of a page. `="` begins the value of an attribute and
+    /// nothing else, because our templates write all attributes in double quotes, and escape these in values and texts.
     fn relink(&mut self, file: &PageFile, html: &str) -> Result<String, BrokenLink> {
         let mut out = String::with_capacity(html.len());
         let mut rest = html;
@@ -208,7 +214,7 @@ impl StaticSite<'_> {
         Ok(out)
     }
 
-    /// Returns the address of a file in place of `value`; `None` if it is no address of this service.
+    /// Returns the address of the file that replaces the address `value` of this service; `None` if it is another one.
     fn address(
         &mut self,
         from: &PageFile,
@@ -217,9 +223,14 @@ impl StaticSite<'_> {
     ) -> Result<Option<String>, BrokenLink> {
         let base_url = &self.pages.snapshot.base_url;
         if let Some(target) = value.strip_prefix(base_url.as_str()) {
-            // Other addresses on the same host are not ours.
-            let found = self.file_of(from, target);
-            return Ok(found.map(|path| format!("{base_url}/{}", path.replace("index.html", ""))));
+            // Without a file it is another address on the same host.
+            let Some(path) = self.file_of(from, target) else {
+                return Ok(None);
+            };
+            return Ok(Some(format!(
+                "{base_url}/{}",
+                path.replace("index.html", "")
+            )));
         }
         let is_link = matches!(attribute, "href" | "src");
         if !is_link || !value.starts_with('/') || value.starts_with("//") {
@@ -235,13 +246,11 @@ impl StaticSite<'_> {
         Ok(Some(format!("{up}{path}")))
     }
 
-    /// Returns the file of an address on the service, with its fragment and its version; lists that are not known yet
-    /// are rendered later.
+    /// Returns the path of the file of an address on the service, with the fragment and the version of the address. A
+    /// list that no page has linked to before is rendered later.
     fn file_of(&mut self, from: &PageFile, target: &str) -> Option<String> {
-        let (address, fragment) = match target.split_once('#') {
-            Some((address, fragment)) => (address, format!("#{fragment}")),
-            None => (target, String::new()),
-        };
+        let end = target.find('#').unwrap_or(target.len());
+        let (address, fragment) = target.split_at(end);
         if address == "/" {
             return Some(format!("index.html{fragment}"));
         }
@@ -252,12 +261,8 @@ impl StaticSite<'_> {
             self.pages.snapshot.index.row_of_id(id)?;
             return Some(format!("{}{fragment}", review_path(id)));
         }
-        let (path, query) = address.split_once('?').unwrap_or((address, ""));
-        let version = if query.is_empty() {
-            String::new()
-        } else {
-            format!("?{query}")
-        };
+        let end = address.find('?').unwrap_or(address.len());
+        let (path, version) = address.split_at(end);
         if path == "/logo" {
             return Some(format!("{}{version}", self.logo_path()?));
         }
@@ -270,7 +275,8 @@ impl StaticSite<'_> {
         Some(format!("{}{version}", path.trim_start_matches('/')))
     }
 
-    /// Returns the file of a list.
+    /// Returns the path of the file of a list. A list that has none yet gets one: the next part of the list that `from`
+    /// is a part of, or the first part of another list.
     fn list(&mut self, from: &PageFile, address: &str) -> String {
         if let Some(page) = self.lists.get(address) {
             return page.path.clone();
@@ -306,12 +312,13 @@ impl StaticSite<'_> {
     }
 }
 
-/// The path of a review's file: a folder, so that hosts answer the address of the service with it.
+/// The path of the page of a review. It is the index of a folder, so that hosts send it for the address that the
+/// service uses.
 fn review_path(id: &str) -> String {
     format!("reviews/{id}/index.html")
 }
 
-/// Returns a name for the filters of a list, which tells them apart: `rating-5`, `aspect-fees-polarity-negative`.
+/// Returns a name for a list, which differs for different filters: `rating-5`, `aspect-fees-polarity-negative`.
 fn list_name(address: &str) -> String {
     let query = address.trim_start_matches("/?");
     let mut name = String::new();
@@ -332,8 +339,8 @@ fn list_name(address: &str) -> String {
     name
 }
 
-/// Decodes a part of a query. Our own pages encode it, but a review may link to an address with a broken escape, which
-/// stays as it is.
+/// Decodes a part of a query. A part with a broken escape stays as it is: a text of the owner may link to such an
+/// address.
 fn decoded(raw: &[u8]) -> String {
     let mut text = String::new();
     if decode_into(raw, &mut text).is_err() {
@@ -342,13 +349,12 @@ fn decoded(raw: &[u8]) -> String {
     text
 }
 
-/// Returns a value as a part of a file's name; a digest keeps apart what differs in other characters.
+/// Returns a value as a part of a file's name. Values that differ only in other characters have different digests.
 fn file_name(value: &str) -> String {
-    let plain: String = value
+    let plain = value
         .chars()
-        .filter(|character| matches!(character, 'a'..='z' | '0'..='9' | '_'))
-        .take(40)
-        .collect();
+        .filter(|character| matches!(character, 'a'..='z' | '0'..='9' | '_'));
+    let plain: String = plain.take(NAME_PART_BYTES_MAX).collect();
     if plain == value {
         return plain;
     }
@@ -356,7 +362,8 @@ fn file_name(value: &str) -> String {
     format!("{plain}-{digest}")
 }
 
-/// Returns `text` with the extensions of our own pictures in their addresses, as hosts know media types by these.
+/// Returns `text` with an extension at the end of each address of our own pictures, by which a host knows the media
+/// type.
 pub(crate) fn with_photo_names(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -382,7 +389,7 @@ pub(crate) fn with_photo_names(text: &str) -> String {
     out
 }
 
-/// Returns the value of an attribute as our templates escape it.
+/// Undoes the escapes of our templates in the value of an attribute.
 fn unescaped(value: &str) -> String {
     let mut text = value.to_owned();
     for (escaped, character) in [

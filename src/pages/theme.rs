@@ -1,8 +1,11 @@
-//! The owner's colors, corners and typefaces, as rules that follow the stylesheet of the pages and that of the frame, for
-//! the badge, and as values for the element. After those of the pages come the owner's own rules.
+//! The owner's colors, corners and typefaces.
 //!
-//! The accent is repaired: its lightness in OKLCH changes, and nothing else, until it has a contrast of 4.5 with the cards
-//! and the ground of the page (WCAG 2.2, 1.4.3), in the light scheme and in the dark one separately.
+//! They are rules at the end of two stylesheets, that of the pages and that of the frame, attributes of the badge, and
+//! values for the element. In the stylesheet of the pages, the owner's own rules come last.
+//!
+//! An accent that cannot be read is repaired, in the light scheme and in the dark one separately: its lightness in
+//! OKLCH changes, and nothing else, until it has a contrast of 4.5 with the cards and the ground of the page (WCAG 2.2,
+//! 1.4.3).
 
 use serde::Serialize;
 
@@ -11,17 +14,32 @@ use crate::model::site::{Color, Font, Scheme, Site};
 /// Least contrast of text.
 const CONTRAST_MIN: f64 = 4.5;
 
-/// Colors of the cards and the ground, as in the stylesheet.
-const LIGHT_GROUNDS: [Color; 2] = [rgb(0xff, 0xff, 0xff), rgb(0xf6, 0xf6, 0xf3)];
-const DARK_GROUNDS: [Color; 2] = [rgb(0x19, 0x1e, 0x22), rgb(0x11, 0x14, 0x17)];
+/// Colors of the cards and the ground in the light scheme, as in the stylesheet.
+const LIGHT_GROUNDS: Grounds = Grounds {
+    colors: [rgb(0xff, 0xff, 0xff), rgb(0xf6, 0xf6, 0xf3)],
+    are_dark: false,
+};
+/// The same in the dark scheme.
+const DARK_GROUNDS: Grounds = Grounds {
+    colors: [rgb(0x19, 0x1e, 0x22), rgb(0x11, 0x14, 0x17)],
+    are_dark: true,
+};
 
-/// The grounds of other sites that an accent of the element can be read on: from white to a light gray, and from black to
-/// a dark gray. Our choice: most pages have such a ground, and what the page sets itself wins.
-const ELEMENT_LIGHT_GROUNDS: [Color; 2] = [rgb(0xff, 0xff, 0xff), rgb(0xe8, 0xe8, 0xe4)];
-const ELEMENT_DARK_GROUNDS: [Color; 2] = [rgb(0x00, 0x00, 0x00), rgb(0x2d, 0x35, 0x3a)];
+/// The light grounds of other sites on which the accent of the element can be read: from white to a light gray. Our
+/// choice: most pages have such a ground, and a color that the page itself sets wins.
+const ELEMENT_LIGHT_GROUNDS: Grounds = Grounds {
+    colors: [rgb(0xff, 0xff, 0xff), rgb(0xe8, 0xe8, 0xe4)],
+    are_dark: false,
+};
+/// The dark grounds: from black to a dark gray.
+const ELEMENT_DARK_GROUNDS: Grounds = Grounds {
+    colors: [rgb(0x00, 0x00, 0x00), rgb(0x2d, 0x35, 0x3a)],
+    are_dark: true,
+};
 
-/// Text on the accent: the one with more contrast is used.
-const INKS: [Color; 2] = [rgb(0xff, 0xff, 0xff), rgb(0x0d, 0x1b, 0x19)];
+/// The colors of text on the accent, of which the one with more contrast is used.
+const LIGHT_INK: Color = rgb(0xff, 0xff, 0xff);
+const DARK_INK: Color = rgb(0x0d, 0x1b, 0x19);
 
 /// The condition of the dark colors in the stylesheet.
 const DARK_MEDIA: &str = "@media (prefers-color-scheme: dark)";
@@ -32,37 +50,43 @@ const HUMANIST: &str =
     "Seravek, \"Gill Sans Nova\", Ubuntu, Calibri, \"DejaVu Sans\", source-sans-pro, sans-serif";
 const ROUNDED: &str = "ui-rounded, \"Hiragino Maru Gothic ProN\", Quicksand, Comfortaa, Manjari, \"Arial Rounded MT\", Calibri, sans-serif";
 
-/// Halvings of the range of lightness: to a thousandth, less than one step of a channel.
-const STEPS: u32 = 12;
+/// How often the range of lightness is halved: to less than a thousandth, which is finer than a step of a channel.
+const HALVINGS: u32 = 12;
 
-/// Returns the stylesheet with the owner's choices.
+/// The colors on which an accent must be readable.
+struct Grounds {
+    colors: [Color; 2],
+    are_dark: bool,
+}
+
+/// Returns the stylesheet of the pages with the owner's choices.
 pub(super) fn stylesheet(base: &str, site: &Site) -> String {
-    let (media, only) = match site.scheme {
-        Scheme::Auto => (DARK_MEDIA, None),
-        Scheme::Light => ("@media not all", Some("light")),
-        Scheme::Dark => ("@media all", Some("dark")),
+    let dark_media = match site.scheme {
+        Scheme::Auto => DARK_MEDIA,
+        Scheme::Light => "@media not all",
+        Scheme::Dark => "@media all",
     };
-    let mut sheet = base.replace(DARK_MEDIA, media);
-    if let Some(scheme) = only {
+    let mut sheet = base.replace(DARK_MEDIA, dark_media);
+    if let Some(scheme) = default_theme(site) {
         sheet.push_str(&format!(":root {{ color-scheme: {scheme}; }}\n"));
     }
     if let Some(accent) = site.accent {
-        // Not on paper, which has its own.
+        // Only for screens: on paper the accent is that of the stylesheet.
         if site.scheme != Scheme::Dark {
-            let rule = accent_rule(accent, &LIGHT_GROUNDS, false);
+            let rule = accent_rule(accent, &LIGHT_GROUNDS);
             sheet.push_str(&format!("@media screen {{ {rule} }}\n"));
         }
         if site.scheme != Scheme::Light {
-            let rule = accent_rule(accent, &DARK_GROUNDS, true);
-            sheet.push_str(&format!("{media} {{ @media screen {{ {rule} }} }}\n"));
+            let rule = accent_rule(accent, &DARK_GROUNDS);
+            sheet.push_str(&format!("{dark_media} {{ @media screen {{ {rule} }} }}\n"));
         }
     }
     if let Some(radius) = site.radius {
         sheet.push_str(&format!(":root {{ --radius: {radius}px; }}\n"));
     }
-    if let Some((text, display)) = stacks(site.font) {
+    if let Some(typefaces) = typefaces(site.font) {
         sheet.push_str(&format!(
-            ":root {{ --font: {text}; --font-display: {display}; }}\n"
+            ":root {{ --font: {typefaces}; --font-display: {typefaces}; }}\n"
         ));
     }
     if let Some(theme) = &site.theme {
@@ -71,12 +95,13 @@ pub(super) fn stylesheet(base: &str, site: &Site) -> String {
     sheet
 }
 
-/// Returns the stylesheet of the frame with the owner's choices. The scheme is not among them: the page names it.
+/// Returns the stylesheet of the frame with the owner's choices. The scheme is not among them, because the HTML of the
+/// frame names it.
 pub(super) fn frame_stylesheet(base: &str, site: &Site) -> String {
     let mut sheet = base.to_owned();
     if let Some(accent) = site.accent {
-        let light = hex_color(repaired(accent, &LIGHT_GROUNDS, false));
-        let dark = hex_color(repaired(accent, &DARK_GROUNDS, true));
+        let light = hex_color(repaired(accent, &LIGHT_GROUNDS));
+        let dark = hex_color(repaired(accent, &DARK_GROUNDS));
         sheet.push_str(&format!(
             ":root {{ --accent: {light}; }}\n\
              {DARK_MEDIA} {{ :root:not([data-theme]) {{ --accent: {dark}; }} }}\n\
@@ -86,13 +111,13 @@ pub(super) fn frame_stylesheet(base: &str, site: &Site) -> String {
     if let Some(radius) = site.radius {
         sheet.push_str(&format!(":root {{ --radius: {radius}px; }}\n"));
     }
-    if let Some((text, _)) = stacks(site.font) {
-        sheet.push_str(&format!(":root {{ --font: {text}; }}\n"));
+    if let Some(typefaces) = typefaces(site.font) {
+        sheet.push_str(&format!(":root {{ --font: {typefaces}; }}\n"));
     }
     sheet
 }
 
-/// Returns the theme of the frame and of the badge if a request names none; `None` follows the visitor's system.
+/// Returns the only color scheme that the owner wants, for pages, frame and badge; `None` follows the visitor's system.
 pub(super) fn default_theme(site: &Site) -> Option<&'static str> {
     match site.scheme {
         Scheme::Auto => None,
@@ -103,10 +128,10 @@ pub(super) fn default_theme(site: &Site) -> Option<&'static str> {
 
 /// Returns the typefaces of the badge.
 pub(super) fn badge_font(site: &Site) -> &'static str {
-    stacks(site.font).map_or(SYSTEM, |(text, _)| text)
+    typefaces(site.font).unwrap_or(SYSTEM)
 }
 
-/// The owner's choices that the element uses. Its font and its text color are those of the page around it.
+/// The owner's choices that the element uses. It takes font and text color from the page around it.
 #[derive(Debug, Serialize)]
 pub(super) struct ElementLook {
     accent: Option<ElementAccent>,
@@ -125,8 +150,8 @@ impl ElementLook {
     pub(super) fn of(site: &Site) -> ElementLook {
         ElementLook {
             accent: site.accent.map(|accent| ElementAccent {
-                light: hex_color(repaired(accent, &ELEMENT_LIGHT_GROUNDS, false)),
-                dark: hex_color(repaired(accent, &ELEMENT_DARK_GROUNDS, true)),
+                light: hex_color(repaired(accent, &ELEMENT_LIGHT_GROUNDS)),
+                dark: hex_color(repaired(accent, &ELEMENT_DARK_GROUNDS)),
             }),
             radius: site.radius,
         }
@@ -142,24 +167,24 @@ pub(super) fn color_scheme(site: &Site) -> &'static str {
     }
 }
 
-/// The typefaces of texts and of headings; `None` for those of the stylesheet.
-fn stacks(font: Font) -> Option<(&'static str, &'static str)> {
+/// The typefaces of texts and headings; `None` for those of the stylesheet, which differ.
+fn typefaces(font: Font) -> Option<&'static str> {
     match font {
         Font::Mixed => None,
-        Font::System => Some((SYSTEM, SYSTEM)),
-        Font::Serif => Some((SERIF, SERIF)),
-        Font::Humanist => Some((HUMANIST, HUMANIST)),
-        Font::Rounded => Some((ROUNDED, ROUNDED)),
+        Font::System => Some(SYSTEM),
+        Font::Serif => Some(SERIF),
+        Font::Humanist => Some(HUMANIST),
+        Font::Rounded => Some(ROUNDED),
     }
 }
 
-fn accent_rule(accent: Color, grounds: &[Color; 2], is_dark: bool) -> String {
-    let accent = repaired(accent, grounds, is_dark);
-    let [light_ink, dark_ink] = INKS;
-    let ink = if contrast(light_ink, accent) >= contrast(dark_ink, accent) {
-        light_ink
+/// The rule that sets the accent, as it can be read on `grounds`, and the color of text on it.
+fn accent_rule(accent: Color, grounds: &Grounds) -> String {
+    let accent = repaired(accent, grounds);
+    let ink = if contrast(LIGHT_INK, accent) >= contrast(DARK_INK, accent) {
+        LIGHT_INK
     } else {
-        dark_ink
+        DARK_INK
     };
     format!(
         ":root {{ --accent: {}; --accent-ink: {}; }}",
@@ -168,41 +193,41 @@ fn accent_rule(accent: Color, grounds: &[Color; 2], is_dark: bool) -> String {
     )
 }
 
-/// Returns the color itself if it has the contrast, else the nearest lightness that has it: darker on light grounds,
-/// lighter on dark ones.
-fn repaired(color: Color, grounds: &[Color; 2], is_dark: bool) -> Color {
+/// Returns the color itself if it can be read on `grounds`, else with the nearest lightness with which it can: darker
+/// on light grounds, lighter on dark ones.
+fn repaired(color: Color, grounds: &Grounds) -> Color {
     if has_contrast(color, grounds) {
         return color;
     }
-    let mut color = Oklab::of(color);
-    // Black and white have enough contrast, so the search ends there at the latest.
-    let end = if is_dark { 1.0 } else { 0.0 };
-    let mut failing = color.lightness;
-    let mut passing = end;
-    for _ in 0..STEPS {
+    let mut oklab = Oklab::of(color);
+    // White can be read on dark grounds and black on light ones, so one of them is where the search begins.
+    let mut passing = if grounds.are_dark { 1.0 } else { 0.0 };
+    let mut failing = oklab.lightness;
+    for _ in 0..HALVINGS {
         let middle = f64::midpoint(failing, passing);
-        color.lightness = middle;
-        if has_contrast(color.to_color(), grounds) {
+        oklab.lightness = middle;
+        if has_contrast(oklab.to_color(), grounds) {
             passing = middle;
         } else {
             failing = middle;
         }
     }
-    color.lightness = passing;
-    let repaired = color.to_color();
+    oklab.lightness = passing;
+    let repaired = oklab.to_color();
     if has_contrast(repaired, grounds) {
         return repaired;
     }
     // A saturated color of this lightness is outside of sRGB, and was clipped.
-    if is_dark {
+    if grounds.are_dark {
         rgb(255, 255, 255)
     } else {
         rgb(0, 0, 0)
     }
 }
 
-fn has_contrast(color: Color, grounds: &[Color; 2]) -> bool {
+fn has_contrast(color: Color, grounds: &Grounds) -> bool {
     grounds
+        .colors
         .iter()
         .all(|ground| contrast(color, *ground) >= CONTRAST_MIN)
 }
@@ -293,8 +318,8 @@ mod tests {
             for green in steps {
                 for blue in steps {
                     let accent = rgb(red, green, blue);
-                    let light = repaired(accent, &LIGHT_GROUNDS, false);
-                    let dark = repaired(accent, &DARK_GROUNDS, true);
+                    let light = repaired(accent, &LIGHT_GROUNDS);
+                    let dark = repaired(accent, &DARK_GROUNDS);
                     assert!(has_contrast(light, &LIGHT_GROUNDS), "{accent:?} {light:?}");
                     assert!(has_contrast(dark, &DARK_GROUNDS), "{accent:?} {dark:?}");
                 }
@@ -305,11 +330,12 @@ mod tests {
     #[test]
     fn an_accent_with_contrast_stays_and_another_keeps_its_hue() {
         let teal = rgb(0x1f, 0x5f, 0x58);
-        assert_eq!(repaired(teal, &LIGHT_GROUNDS, false), teal);
-        let pale = Oklab::of(repaired(rgb(0xff, 0xd2, 0x4a), &LIGHT_GROUNDS, false));
-        let accent = Oklab::of(rgb(0xff, 0xd2, 0x4a));
-        assert!(pale.lightness < accent.lightness);
-        assert!((pale.b.atan2(pale.a) - accent.b.atan2(accent.a)).abs() < 0.2);
+        assert_eq!(repaired(teal, &LIGHT_GROUNDS), teal);
+        let pale = rgb(0xff, 0xd2, 0x4a);
+        let accent = Oklab::of(pale);
+        let darker = Oklab::of(repaired(pale, &LIGHT_GROUNDS));
+        assert!(darker.lightness < accent.lightness);
+        assert!((darker.b.atan2(darker.a) - accent.b.atan2(accent.a)).abs() < 0.2);
     }
 
     #[test]
@@ -346,7 +372,7 @@ mod tests {
             sheet.starts_with("body {}\n:root { --accent: #1f5f58; }\n"),
             "{sheet}"
         );
-        let dark = hex_color(repaired(rgb(0x1f, 0x5f, 0x58), &DARK_GROUNDS, true));
+        let dark = hex_color(repaired(rgb(0x1f, 0x5f, 0x58), &DARK_GROUNDS));
         let rule = format!("[data-theme=dark] {{ --accent: {dark}; }}");
         assert!(sheet.contains(&rule), "{sheet}");
         assert!(sheet.contains(":root { --radius: 4px; }"), "{sheet}");

@@ -1,4 +1,4 @@
-//! The parts for other sites: `/widget.html`, a page for a frame; the files of the custom element, which needs no
+//! The parts for other sites: `/widget.html`, a page for a frame; the script of the custom element, which needs no
 //! frame; and `/badge.svg` with rating and count.
 
 use askama::Template;
@@ -26,8 +26,8 @@ const SCRIPT: &str = include_str!("assets/widget.js");
 const ELEMENT_STYLESHEET: &str = include_str!("assets/widget-element.css");
 pub(crate) const FAVICON: &str = include_str!("assets/favicon.svg");
 
-/// Default number of reviews in the frame.
-const NEWEST_MAX: u32 = 5;
+/// Number of reviews in the frame, if the request names none.
+const FRAME_LIMIT_DEFAULT: u8 = 5;
 
 /// The colors of the badge in each theme.
 const LIGHT: &str = ".card{fill:#fff;stroke:#d9d5cc}.strong{fill:#1d2429}.soft{fill:#59626a}.on{fill:#b3730b}.off{fill:#ddd8ce}";
@@ -35,7 +35,7 @@ const DARK: &str = ".card{fill:#1b2024;stroke:#3a4248}.strong{fill:#f1efea}.soft
 
 /// Radius of the corners of the badge in pixels, if the owner names none.
 const BADGE_RADIUS: u8 = 7;
-/// The largest one: half of its height.
+/// The largest radius, in pixels: half of the height of the badge.
 const BADGE_RADIUS_MAX: u8 = 15;
 
 /// Returns the styles of the framed page.
@@ -43,7 +43,7 @@ pub(crate) fn stylesheet(context: &PageContext<'_>) -> String {
     frame_stylesheet(STYLESHEET, &context.snapshot().site)
 }
 
-/// Returns the script of the custom element with its styles, without comments and indentation.
+/// Returns the script of the custom element, which contains the styles without comments and indentation.
 pub(crate) fn script() -> String {
     let mut styles = String::with_capacity(ELEMENT_STYLESHEET.len());
     let mut rest = ELEMENT_STYLESHEET;
@@ -65,13 +65,13 @@ pub(crate) fn render_newest(context: &PageContext<'_>) -> String {
     let pages = context.pages;
     let language = PageLanguage::of(pages.default_language());
     rendered(&Widget {
-        reviews: read_newest(&pages.snapshot, NEWEST_MAX),
+        reviews: read_newest(&pages.snapshot, u32::from(FRAME_LIMIT_DEFAULT)),
         ..Widget::of(&pages.snapshot, &pages.stats, &pages.layout, language)
     })
 }
 
 impl Pages {
-    /// Finds and renders the reviews of the frame for the query string `raw`, which was parsed to `page_query`.
+    /// Finds and renders the reviews of the frame. `page_query` is the query string `raw`, which also has the theme.
     pub(crate) fn widget(
         &self,
         raw: &[u8],
@@ -81,7 +81,7 @@ impl Pages {
     ) -> String {
         let mut query = page_query.query;
         if page_query.params.value("limit").is_empty() {
-            query.limit = NEWEST_MAX as u8;
+            query.limit = FRAME_LIMIT_DEFAULT;
         }
         let page = rank::search(&self.snapshot.index, &query, scratch);
         let rows = page.rows.iter();
@@ -113,15 +113,15 @@ impl Pages {
     }
 }
 
-/// Returns the sentence that reviews with other stars are left out; `None` if they are not.
+/// Returns a sentence that says which ratings are shown, if the query leaves out some.
 pub(super) fn stars_note(t: &Messages, query: &Query<'_>) -> Option<String> {
     let ratings = query.filter.ratings;
     if ratings == RatingSet::ALL {
         return None;
     }
+    // A query selects one rating, or all between two.
     let mut shown = (1..=5).filter_map(Rating::new);
-    let least = shown.find(|rating| ratings.contains(*rating));
-    match least {
+    match shown.find(|rating| ratings.contains(*rating)) {
         Some(least) if ratings.contains(Rating::MAX) => {
             Some(t.counted(&t.shown_here, u64::from(least.stars())))
         }
@@ -129,7 +129,7 @@ pub(super) fn stars_note(t: &Messages, query: &Query<'_>) -> Option<String> {
     }
 }
 
-/// Returns the theme in a query; with any other value the colors follow the reader's system.
+/// Returns the theme that a query names; `None` if it names none or an unknown one.
 pub(crate) fn theme(raw: &[u8]) -> Option<&'static str> {
     let mut pairs = pairs(raw).take(PAIRS_MAX);
     match pairs.find(|pair| pair.name == b"theme")?.value {
@@ -145,7 +145,7 @@ struct Widget<'p> {
     frame: Frame<'p>,
     t: &'static Messages,
     name: &'p str,
-    /// The word for those whom the business serves.
+    /// The word for the people whom the business serves.
     who: &'static str,
     title: String,
     mean: String,
@@ -154,7 +154,7 @@ struct Widget<'p> {
     count: String,
     /// The words of the link to all reviews.
     all: String,
-    /// That not all are shown, if a least number of stars was asked for.
+    /// The sentence that says which ratings are shown, if not all are.
     note: Option<String>,
     disclaimer: &'p str,
     theme: Option<&'static str>,
@@ -195,20 +195,22 @@ impl<'p> Widget<'p> {
     }
 }
 
-/// Draws the badge in the owner's theme, or else in that of the reader's system.
+/// Draws the badge in the owner's theme, or in that of the visitor's system if the owner has set none.
 pub(crate) fn badge(context: &PageContext<'_>) -> String {
     draw_badge(context, default_theme(&context.snapshot().site))
 }
 
+/// Draws the badge in the light theme.
 pub(crate) fn light_badge(context: &PageContext<'_>) -> String {
     draw_badge(context, Some("light"))
 }
 
+/// Draws the badge in the dark theme.
 pub(crate) fn dark_badge(context: &PageContext<'_>) -> String {
     draw_badge(context, Some("dark"))
 }
 
-/// Draws the badge in a theme, or in that of the reader's system. It contains numbers only, nothing from the dataset.
+/// Draws the badge in a theme; `None` is that of the visitor's system. It has only numbers, and no text of the dataset.
 fn draw_badge(context: &PageContext<'_>, theme: Option<&str>) -> String {
     let stats = &context.pages.stats;
     let site = &context.snapshot().site;

@@ -12,7 +12,7 @@ use super::{PageLanguage, Pages};
 use crate::search::rank;
 use crate::search::run;
 
-/// Default number of reviews.
+/// Number of reviews, if the request names none.
 const LIMIT_DEFAULT: u8 = 3;
 
 #[derive(Serialize)]
@@ -27,7 +27,7 @@ struct WidgetData<'p> {
     count: String,
     /// The words of the link to all reviews.
     all: String,
-    /// That not all are shown, if a least number of stars was asked for.
+    /// The sentence that says which ratings are shown, if not all are.
     note: Option<String>,
     disclaimer: Option<&'p str>,
     reviews: Vec<WidgetCard<'p>>,
@@ -41,9 +41,11 @@ struct WidgetWords<'p> {
     read_more: &'p str,
     read_less: &'p str,
     rating_only: &'p str,
-    /// The labels of the buttons that scroll.
+    /// The label of the button that scrolls back.
     previous: &'p str,
+    /// The label of the button that scrolls on.
     next: &'p str,
+    /// The sentence that is shown without reviews.
     none: &'p str,
 }
 
