@@ -1,3 +1,5 @@
+//! The message files are complete, and the formats are those of the languages.
+
 use std::collections::BTreeSet;
 
 use serde_json::Value;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{ask, dataset_of_texts, pages, sample, text};
 use crate::dataset;
 use crate::model::insights::{Aspect, Polarity};
-use crate::pages::mentioned;
+use crate::pages::{Pages, mentioned_aspects};
 
 /// Number of reviews that mention an aspect, of only one polarity if it is given.
 fn reviews_of(aspect: &Aspect, polarity: Option<Polarity>) -> usize {
@@ -17,7 +17,7 @@ fn reviews_of(aspect: &Aspect, polarity: Option<Polarity>) -> usize {
 #[test]
 fn every_aspect_leads_to_the_words_it_was_counted_from() {
     let pages = sample();
-    let aspects = mentioned(pages.snapshot.insights_value());
+    let aspects = mentioned_aspects(pages.snapshot.insights_value());
     assert!(aspects.len() > 8);
     for aspect in aspects {
         let page = ask(&pages, &format!("aspect={}&limit=100", aspect.id)).expect("a page");
@@ -49,12 +49,20 @@ fn pages_are_built_with_the_largest_counts_of_a_document_made_elsewhere() {
     assert!(page.contains("9,007,199,254,740,991"), "{page}");
 }
 
+/// Returns how many reviews the page says that this query has found.
+fn heading(pages: &Pages, query: &str) -> String {
+    let page = ask(pages, query).expect("a page");
+    let found = "<p class=\"found\" id=\"found\">";
+    let (_, heading) = page.split_once(found).expect("a number");
+    heading.split_once('<').expect("its end").0.to_owned()
+}
+
 #[test]
 fn an_aspect_finds_every_review_with_and_without_a_polarity() {
     let mut files = dataset_of_texts("The fees were fair, but the lawyer was late.", 300);
     files.taxonomy = dataset::embedded().taxonomy;
     let pages = pages(files);
-    let mut aspects = mentioned(pages.snapshot.insights_value()).into_iter();
+    let mut aspects = mentioned_aspects(pages.snapshot.insights_value()).into_iter();
     let fees = aspects
         .find(|aspect| aspect.id == "fees")
         .expect("mentioned");
@@ -63,22 +71,17 @@ fn an_aspect_finds_every_review_with_and_without_a_polarity() {
     assert!(evidence_count >= 200, "{evidence_count} of {all}");
     assert!((evidence_count as u64) < all, "{evidence_count} of {all}");
     assert!(all >= 300, "{evidence_count} of {all}");
-    let heading = |query: &str| {
-        let page = ask(&pages, query).expect("a page");
-        let found = "<p class=\"found\" id=\"found\">";
-        let (_, heading) = page.split_once(found).expect("a number");
-        heading.split_once('<').expect("its end").0.to_owned()
-    };
     for query in "aspect=fees aspect=fees&rating=5 aspect=fees&query=late".split(' ') {
-        assert_eq!(heading(query), "300 reviews match", "{query}");
+        assert_eq!(heading(&pages, query), "300 reviews match", "{query}");
     }
-    assert_eq!(heading("aspect=fees&rating=1"), "No review matches");
+    assert_eq!(heading(&pages, "aspect=fees&rating=1"), "No review matches");
     let page = ask(&pages, "aspect=fees").expect("a page");
     assert!(page.contains(&format!(
         "the newest and the clearest are marked, {evidence_count} in total."
     )));
     for tone in Polarity::ALL {
-        let found = heading(&format!("aspect=fees&polarity={}", tone.word()));
+        let query = format!("aspect=fees&polarity={}", tone.word());
+        let found = heading(&pages, &query);
         let expected = match reviews_of(fees, Some(tone)) {
             0 => "No review matches".to_owned(),
             count => format!("{count} reviews match"),

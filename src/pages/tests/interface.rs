@@ -94,37 +94,64 @@ fn bounds_are_those_of_the_parser() {
         if parameter["in"] != "query" {
             continue;
         }
-        let takes = |value: String| {
-            // The order by relevance needs words.
-            let more = if value == "relevance" { "&words=x" } else { "" };
-            let query = format!("{name}={value}{more}");
-            parse_query(query.as_bytes(), &mut Buffers::default()).is_ok()
-        };
-        let schema = &parameter["schema"];
-        let one = |word: &str| vec![word.to_owned()];
-        let (valid, invalid) = if let Some(min) = schema["minimum"].as_u64() {
-            let max = schema["maximum"].as_u64().expect("both bounds");
-            let beyond = [min - 1, max + 1].map(|bound| bound.to_string());
-            (vec![min.to_string(), max.to_string()], beyond.to_vec())
-        } else if schema["format"] == "date" {
-            (one("2024-02-29"), one("2023-02-29"))
-        } else if schema["type"] == "boolean" {
-            (vec!["true".to_owned(), "false".to_owned()], one("1"))
-        } else if let Some(words) = schema["enum"].as_array() {
-            let words = words.iter().filter_map(Value::as_str);
-            (words.map(str::to_owned).collect(), one("other"))
-        } else {
-            let bytes_max = schema["maxLength"].as_u64().expect("a length") as usize;
-            // The format of a cursor is checked, too.
-            let longest = (name != "cursor")
-                .then(|| "x".repeat(bytes_max))
-                .into_iter()
-                .collect();
-            (longest, vec!["x".repeat(bytes_max + 1)])
-        };
-        assert!(valid.into_iter().all(takes), "{name}");
-        assert!(!invalid.into_iter().any(takes), "{name}");
+        let values = Values::at_the_bounds(name, &parameter["schema"]);
+        for value in values.valid {
+            assert!(is_taken(name, &value), "{name}={value}");
+        }
+        for value in values.invalid {
+            assert!(!is_taken(name, &value), "{name}={value}");
+        }
     }
+}
+
+/// Values of a parameter of the search: some that its schema just allows, and some that it just forbids.
+struct Values {
+    valid: Vec<String>,
+    invalid: Vec<String>,
+}
+
+impl Values {
+    fn at_the_bounds(name: &str, schema: &Value) -> Values {
+        if let Some(min) = schema["minimum"].as_u64() {
+            let max = schema["maximum"].as_u64().expect("both bounds");
+            return Values::new(&[min, max], &[min - 1, max + 1]);
+        }
+        if schema["format"] == "date" {
+            return Values::new(&["2024-02-29"], &["2023-02-29"]);
+        }
+        if schema["type"] == "boolean" {
+            return Values::new(&["true", "false"], &["1"]);
+        }
+        if let Some(words) = schema["enum"].as_array() {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            return Values::new(&words, &["other"]);
+        }
+        let bytes_max = schema["maxLength"].as_u64().expect("a length") as usize;
+        let longest = "x".repeat(bytes_max);
+        let too_long = "x".repeat(bytes_max + 1);
+        if name == "cursor" {
+            // The format of a cursor is checked, too, so that no text of one letter is valid.
+            return Values::new(&[], &[longest, too_long]);
+        }
+        Values::new(&[longest], &[too_long])
+    }
+
+    fn new<T: ToString>(valid: &[T], invalid: &[T]) -> Values {
+        Values {
+            valid: valid.iter().map(T::to_string).collect(),
+            invalid: invalid.iter().map(T::to_string).collect(),
+        }
+    }
+}
+
+/// Tells whether the search takes this parameter.
+fn is_taken(name: &str, value: &str) -> bool {
+    let mut query = format!("{name}={value}");
+    if value == "relevance" {
+        // The order by relevance needs words.
+        query.push_str("&words=x");
+    }
+    parse_query(query.as_bytes(), &mut Buffers::default()).is_ok()
 }
 
 #[test]
