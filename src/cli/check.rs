@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status, print};
-use super::suggestions::suggestions;
+use super::suggestions::{Suggestion, suggestions};
 use super::values::OutputFormat;
 use crate::clock;
-use crate::dataset::{self, Decoded, Problem};
+use crate::dataset::{self, Problem, Problems, Warning};
 use crate::model::sync::{SYNC_BYTES_MAX, SYNC_FILE, SyncState};
 use crate::notices;
 use crate::server::files;
@@ -33,65 +33,37 @@ pub(super) struct CheckArgs {
     strict: bool,
 }
 
+/// What a check has found.
+struct CheckReport {
+    /// The first errors.
+    errors: Vec<Problem>,
+    /// All errors, also those that are not listed.
+    error_count: u64,
+    warnings: Vec<Warning>,
+    suggestions: Vec<Suggestion>,
+    /// What is published of a directory without errors.
+    counts: Option<ReviewCounts>,
+    sources: SyncState,
+}
+
+/// How many reviews of a directory are published, and how many are not.
+struct ReviewCounts {
+    published: usize,
+    unverified: u32,
+}
+
 /// Checks a data directory and prints the result; fails if the service would not serve it, or with `--strict` if there
 /// are warnings.
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let decoded = dataset::decode(files::read(&args.data)?, clock::now());
-    let notices = notices::read(&files::read_notices(&args.data)?);
-    let mut errors: Vec<&Problem> = Vec::new();
-    let mut error_count = 0;
-    for problems in [decoded.as_ref().err(), notices.as_ref().err()] {
-        errors.extend(problems.iter().flat_map(|problems| &problems.listed));
-        error_count += problems.map_or(0, |problems| problems.total);
-    }
-    let valid = decoded.as_ref().ok().filter(|_| error_count == 0);
-    let mut warnings = valid.map(Decoded::warnings).unwrap_or_default();
-    warnings.retain(|warning| !args.allow.iter().any(|rule| rule == warning.code));
-    let published = valid.map(|decoded| decoded.dataset.reviews.len());
-    let unverified = valid.map(|decoded| decoded.dataset.unverified_count);
-    let suggestions = match valid {
-        Some(decoded) => suggestions(&decoded.dataset),
-        None => Vec::new(),
+    let report = check(args)?;
+    let printed = match args.format {
+        OutputFormat::Text => report.lines(),
+        OutputFormat::Json => format!("{}\n", report.json()),
     };
-    let sources = read_sync_state(&args.data);
-    let report: String = match args.format {
-        OutputFormat::Text => {
-            let mut lines = Vec::new();
-            for error in &errors {
-                lines.push(format!("error: {error}\n"));
-            }
-            for warning in &warnings {
-                lines.push(format!("warning: {warning} [{}]\n", warning.code));
-            }
-            lines.extend(suggestions.iter().map(ToString::to_string));
-            lines.extend(source_lines(&sources));
-            lines.concat()
-        }
-        OutputFormat::Json => {
-            let json = json!({
-                "valid": valid.is_some(),
-                "published_count": published,
-                "unverified_count": unverified,
-                "error_count": error_count,
-                "errors": errors,
-                "warnings": warnings,
-                "suggestions": suggestions,
-                "sources": sources.sources,
-            });
-            format!("{json}\n")
-        }
-    };
-    print(report.as_bytes())?;
-    let state = match published.zip(unverified) {
-        Some((published, unverified)) => {
-            let warning_count = counted(warnings.len() as u64, "warning");
-            format!("valid, {published} published, {unverified} unverified, {warning_count}")
-        }
-        None => format!("not valid, {}", counted(error_count, "error")),
-    };
-    let summary = format!("{}: {state}", args.data.display());
-    let is_good = valid.is_some() && (warnings.is_empty() || !args.strict);
-    if !is_good {
+    print(printed.as_bytes())?;
+    let summary = format!("{}: {}", args.data.display(), report.summary());
+    let is_prevented = args.strict && !report.warnings.is_empty();
+    if report.error_count > 0 || is_prevented {
         return Err(Failure::new(Status::Data, summary));
     }
     match args.format {
@@ -100,6 +72,88 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     }
 }
 
+/// Reads and checks the files.
+fn check(args: &CheckArgs) -> Result<CheckReport, Failure> {
+    let decoded = dataset::decode(files::read(&args.data)?, clock::now());
+    let notices = notices::read(&files::read_notices(&args.data)?);
+    let mut report = CheckReport {
+        errors: Vec::new(),
+        error_count: 0,
+        warnings: Vec::new(),
+        suggestions: Vec::new(),
+        counts: None,
+        sources: read_sync_state(&args.data),
+    };
+    if let Err(problems) = &decoded {
+        report.push_errors(problems);
+    }
+    if let Err(problems) = &notices {
+        report.push_errors(problems);
+    }
+    if let Ok(decoded) = &decoded
+        && report.error_count == 0
+    {
+        report.warnings = decoded.warnings();
+        report.suggestions = suggestions(&decoded.dataset);
+        report.counts = Some(ReviewCounts {
+            published: decoded.dataset.reviews.len(),
+            unverified: decoded.dataset.unverified_count,
+        });
+    }
+    let warnings = &mut report.warnings;
+    warnings.retain(|warning| !args.allow.iter().any(|rule| rule == warning.code));
+    Ok(report)
+}
+
+impl CheckReport {
+    fn push_errors(&mut self, problems: &Problems) {
+        self.errors.extend_from_slice(&problems.listed);
+        self.error_count += problems.total;
+    }
+
+    /// Returns a line for each error, warning, suggestion and source.
+    fn lines(&self) -> String {
+        let mut lines = Vec::new();
+        for error in &self.errors {
+            lines.push(format!("error: {error}\n"));
+        }
+        for warning in &self.warnings {
+            lines.push(format!("warning: {warning} [{}]\n", warning.code));
+        }
+        lines.extend(self.suggestions.iter().map(ToString::to_string));
+        lines.extend(source_lines(&self.sources));
+        lines.concat()
+    }
+
+    fn json(&self) -> Value {
+        let counts = self.counts.as_ref();
+        json!({
+            "valid": counts.is_some(),
+            "published_count": counts.map(|counts| counts.published),
+            "unverified_count": counts.map(|counts| counts.unverified),
+            "error_count": self.error_count,
+            "errors": self.errors,
+            "warnings": self.warnings,
+            "suggestions": self.suggestions,
+            "sources": self.sources.sources,
+        })
+    }
+
+    /// Returns the result in a few words.
+    fn summary(&self) -> String {
+        let Some(counts) = &self.counts else {
+            return format!("not valid, {}", counted(self.error_count, "error"));
+        };
+        let ReviewCounts {
+            published,
+            unverified,
+        } = counts;
+        let warning_count = counted(self.warnings.len() as u64, "warning");
+        format!("valid, {published} published, {unverified} unverified, {warning_count}")
+    }
+}
+
+/// Returns a number and its noun, in the plural unless the number is 1.
 fn counted(count: u64, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),
@@ -107,14 +161,14 @@ fn counted(count: u64, noun: &str) -> String {
     }
 }
 
-/// Reads what `reviewd sync` has noted of the sources; nothing if it has not run, or its file is damaged.
+/// Reads what `reviewd sync` has noted of the sources; there are none if it has not run, or if its file is damaged.
 fn read_sync_state(data: &Path) -> SyncState {
     let read = files::read_file(&data.join(SYNC_FILE), SYNC_BYTES_MAX);
     let bytes = read.ok().flatten().unwrap_or_default();
     SyncState::parse(&bytes).unwrap_or_default()
 }
 
-/// One line for each source: its age, and why it was not read.
+/// One line for each source: how long ago it was read, and the error of the last try.
 fn source_lines(state: &SyncState) -> impl Iterator<Item = String> {
     let now = clock::now();
     state.sources.iter().map(move |(id, source)| {
@@ -130,7 +184,7 @@ fn source_lines(state: &SyncState) -> impl Iterator<Item = String> {
     })
 }
 
-/// A duration in its two largest units.
+/// A duration in its two largest units; less than an hour in minutes.
 fn duration(seconds: u64) -> String {
     let minutes = seconds / 60;
     let hours = minutes / 60;

@@ -1,4 +1,5 @@
-//! Data directories that a command changes: reads, checks and locks them, and replaces their files atomically.
+//! Data directories that a command changes: the command reads, checks and locks them, and replaces their files
+//! atomically.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -20,14 +21,14 @@ use crate::server::files;
 use crate::wire::date::Timestamp;
 use crate::wire::text::hex;
 
-/// Name of the backup, the previous `reviews.json`.
+/// Name of the backup, which is the previous `reviews.json`.
 pub(super) const BACKUP: &str = "reviews.json.bak";
 
-/// Seconds by which the time of a change may be ahead of the clock.
+/// Most seconds by which the time of a change may be ahead of the clock.
 const AHEAD_MAX_S: i64 = 2;
 
-/// Seconds ahead of the clock from which on the cause is another clock.
-const FOREIGN_AHEAD_S: i64 = 10;
+/// Most seconds that the changes of this machine's commands can be ahead; a time further ahead is of another clock.
+const OWN_AHEAD_MAX_S: i64 = 10;
 
 /// A data directory that an import or a removal changes.
 pub(super) struct Folder {
@@ -46,14 +47,14 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Reads and checks the directory, and locks it unless `is_dry`. Invalid files are refused, so none is changed.
+    /// Reads and checks the directory, and locks it unless `is_dry`.
+    ///
+    /// # Errors
+    /// If a file is missing or not valid, or another command has the lock.
     pub(super) fn open(path: &Path, is_dry: bool) -> Result<Folder, Failure> {
-        // Any other error is reported when the directory is locked and read.
-        if path
-            .join(REVIEWS.name)
-            .try_exists()
-            .is_ok_and(|exists| !exists)
-        {
+        let has_reviews = path.join(REVIEWS.name).try_exists();
+        // An error is reported when the directory is locked and read.
+        if has_reviews.is_ok_and(|exists| !exists) {
             let shown = path.display();
             let message =
                 format!("{shown}: there is no reviews.json; `reviewd init {shown}` creates it");
@@ -78,13 +79,14 @@ impl Folder {
         })
     }
 
-    /// Parses `reviews.json` for changes.
+    /// Returns `reviews.json` in the form in which it can be changed.
     pub(super) fn merge(&self) -> Result<Merge<'_>, Failure> {
         let text = std::str::from_utf8(&self.reviews).unwrap_or_default();
         Merge::new(text).map_err(|error| Failure::new(Status::Data, error.to_string()))
     }
 
-    /// Checks that the service would accept these reviews with the other files; `ignored` replaces `ignored.json`.
+    /// Checks that the service would accept these reviews with the other files; `ignored`, if it is there, replaces
+    /// `ignored.json`.
     pub(super) fn check(&self, reviews: &str, ignored: Option<&str>) -> Result<Decoded, Failure> {
         let mut files = self.companions.clone();
         files.reviews = reviews.into();
@@ -92,8 +94,10 @@ impl Folder {
         decode(&self.path, files, "would not be valid")
     }
 
-    /// Writes `reviews.json` and returns its new `updated_at`. Keeps the previous file as [`BACKUP`]; but if `ignored`
-    /// is given, the complete new list of removed reviews, deletes the backup, which contains these reviews.
+    /// Writes `reviews.json` and returns its new `updated_at`. The previous file becomes [`BACKUP`].
+    ///
+    /// `ignored` is the complete new list of removed reviews. With it there is no backup afterwards, because a backup
+    /// would contain the removed reviews.
     ///
     /// The list is written first. Reviews on it are not published, so an interrupted write publishes no removed review.
     /// The record of changes is written last: what an interrupted write has not recorded counts as edited by hand.
@@ -120,7 +124,8 @@ impl Folder {
         Ok(updated_at)
     }
 
-    /// Records the changes that were made by hand; with `is_restart`, under a new name, so that mirrors start again.
+    /// Records the changes that were made by hand; with `is_restart` in a log with a new name, so that mirrors read all
+    /// reviews again.
     pub(super) fn record(&self, is_restart: bool) -> Result<RecordedCounts, Failure> {
         let mut record = self.record.clone();
         if is_restart {
@@ -152,8 +157,8 @@ impl Folder {
         Ok(counts)
     }
 
-    /// Restores the previous `reviews.json`, with a new `updated_at`, which is returned. The present one becomes the backup,
-    /// so that a second call takes the first one back.
+    /// Restores the previous `reviews.json` with a new `updated_at`, which is returned. The present file becomes the
+    /// backup, so a second call undoes the first one.
     pub(super) fn restore(&self) -> Result<Timestamp, Failure> {
         let backup = self.reviews_path()?.with_file_name(BACKUP);
         let previous = fs::read_to_string(&backup).map_err(|error| {
@@ -166,7 +171,8 @@ impl Folder {
         self.write(&merge, None)
     }
 
-    /// Returns the path of `reviews.json`, symbolic links resolved; fails if the file has changed since it was read.
+    /// Returns the path of `reviews.json` with symbolic links resolved; fails if the file has changed since it was
+    /// read.
     fn reviews_path(&self) -> Result<PathBuf, Failure> {
         let path = self.path.join(REVIEWS.name);
         if fs::read(&path).is_ok_and(|bytes| bytes == self.reviews) {
@@ -177,17 +183,18 @@ impl Folder {
     }
 }
 
-/// Waits until the clock is at most [`AHEAD_MAX_S`] before `at`, so that the times of many commands within a second do not
-/// run ahead of those of edits by hand. A record that another machine's clock has dated far ahead is not waited for.
+/// Waits until `at` is at most [`AHEAD_MAX_S`] ahead of the clock. Each change has a later second than the one before,
+/// so many commands within a second would otherwise date their changes after an edit that is made by hand later. There
+/// is no wait for a time that another machine's clock has set far ahead.
 fn wait_until_near(at: Timestamp) {
     let ahead_s = at.unix() - clock::now().unix();
-    if ahead_s <= FOREIGN_AHEAD_S {
+    if ahead_s <= OWN_AHEAD_MAX_S {
         let wait_s = u64::try_from(ahead_s - AHEAD_MAX_S).unwrap_or(0);
         thread::sleep(Duration::from_secs(wait_s));
     }
 }
 
-/// Makes up a name for a record of changes, 16 hexadecimal digits.
+/// Returns a random name for a log of changes: 16 hexadecimal digits.
 pub(super) fn new_log() -> Result<String, Failure> {
     let mut random = [0; 8];
     let filled = getrandom::fill(&mut random);
@@ -195,7 +202,8 @@ pub(super) fn new_log() -> Result<String, Failure> {
     Ok(hex(&random))
 }
 
-/// Locks the directory itself, so no lock file is left behind.
+/// Locks a directory for changes, until the result is dropped. The lock is on the directory itself, so no file is left
+/// behind.
 pub(super) fn lock(path: &Path) -> Result<File, Failure> {
     let locked = File::open(path)
         .map_err(TryLockError::Error)
@@ -212,8 +220,8 @@ pub(super) fn lock(path: &Path) -> Result<File, Failure> {
     })
 }
 
-/// Replaces a file atomically: the new file is complete on disk before it is renamed. It gets the owner and the mode of
-/// the file at `like`, or else of the previous file.
+/// Replaces a file atomically: the new file is complete on disk before it is renamed. Its owner and mode are those of
+/// the file at `like`, or without `like` those of the previous file.
 pub(super) fn put(path: &Path, like: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
     // A symbolic link is kept, and its target is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -225,7 +233,7 @@ pub(super) fn put(path: &Path, like: Option<&Path>, bytes: &[u8]) -> Result<(), 
     })
 }
 
-/// Writes a file beside `target`, and moves it there.
+/// Writes the file `fresh`, which is beside `target`, and renames it to `target`.
 fn replace(target: &Path, fresh: &Path, like: Option<&Path>, bytes: &[u8]) -> io::Result<()> {
     // The directory is locked, so a file of this name was left by a command that was killed.
     remove(fresh)?;
@@ -247,8 +255,8 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Creates a file, which must not exist yet, with the owner and the mode of the file at `like`. After an error none is
-/// left.
+/// Creates a file, which must not exist yet, with the owner and the mode of the file at `like`. After an error the file
+/// is removed.
 pub(super) fn create(path: &Path, like: Option<&Path>, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let file = options.write(true).create_new(true).open(path)?;
@@ -264,22 +272,32 @@ fn fill(mut file: File, like: Option<&Path>, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Copies the owner and the group of the old file, as far as the system permits it. Fails if the user or group that may
-/// read the old file could not read the new one.
+/// Copies the owner and the group of the old file, as far as the system permits it.
+///
+/// # Errors
+/// If the group or the user that can read the old file could not read the new one.
 fn copy_owner(file: &File, old: &Metadata) -> io::Result<()> {
     let user = old.uid();
     let group = old.gid();
     let mode = old.mode() & 0o777;
-    let owned = fchown(file, Some(user), Some(group));
-    // A process may be permitted to change the group but not the owner.
-    let _kept = owned.or_else(|_| fchown(file, None, Some(group)));
+    if fchown(file, Some(user), Some(group)).is_err() {
+        // A process may be permitted to change the group but not the owner.
+        let _not_permitted = fchown(file, None, Some(group));
+    }
+    let is_for_all = mode & 0o004 != 0;
+    let is_for_group = mode & 0o040 != 0;
     let new = file.metadata()?;
-    let (is_kept, readers) = match mode {
-        _ if mode & 0o004 != 0 => return Ok(()),
-        _ if mode & 0o040 != 0 => (new.gid() == group, format!("group {group}")),
-        _ => (new.uid() == user, format!("user {user}")),
+    let readers = if is_for_group {
+        format!("group {group}")
+    } else {
+        format!("user {user}")
     };
-    if is_kept {
+    let can_be_read = if is_for_group {
+        new.gid() == group
+    } else {
+        new.uid() == user
+    };
+    if is_for_all || can_be_read {
         return Ok(());
     }
     Err(io::Error::other(format!(
@@ -294,13 +312,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_replaced_file_keeps_owner_and_mode_and_leftovers_are_not_written_through() {
+    fn a_replaced_file_keeps_owner_and_mode() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(REVIEWS.name);
         fs::write(&path, "first").unwrap();
-        // A killed import left a hard link to the file.
-        let left = folder.path().join(".reviews.json.new");
-        fs::hard_link(&path, &left).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         // Only root can change the owner of a file.
         let is_changed = chown(&path, Some(4_321), Some(4_322)).is_ok();
@@ -315,6 +330,19 @@ mod tests {
             assert_eq!(after.mode(), before.mode());
             assert_eq!(is_changed, after.uid() == 4_321);
         }
+    }
+
+    #[test]
+    fn a_file_that_a_killed_command_left_is_removed_and_not_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(REVIEWS.name);
+        let other = folder.path().join("other");
+        fs::write(&path, "first").unwrap();
+        fs::write(&other, "other").unwrap();
+        fs::hard_link(&other, folder.path().join(".reviews.json.new")).unwrap();
+        put(&path, None, b"second").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "second");
+        assert_eq!(fs::read_to_string(&other).unwrap(), "other");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 }

@@ -21,8 +21,8 @@ use crate::hub::subscription::Phase;
 use crate::hub::{StoreLocation, UnixMillis};
 use crate::wire::date::Timestamp;
 
-/// Number of members of each row in a text list; JSON has all of them.
-const COLUMNS: usize = 9;
+/// Most columns of a table in text; JSON has all members of a row.
+const COLUMNS_MAX: usize = 9;
 
 #[derive(Args)]
 pub(super) struct HubArgs {
@@ -85,27 +85,37 @@ struct One {
     id: i64,
 }
 
+/// The result of an action in each format.
+struct ActionResult {
+    json: Value,
+    text: String,
+}
+
 /// Runs the action and prints its result.
 ///
 /// # Errors
-/// `NoInput` without a state or such a subscription, `Data` for a damaged state or one of a later version, `Io` for
-/// errors of the disk or of the output, `Unavailable` if another process uses the state, or the database cannot be
-/// reached, `Config` if the database cannot be used in its configuration or has an invalid address, and `Usage` for a
-/// copy without a database.
+/// - `NoInput` if there is no state, or no subscription or request with the id.
+/// - `Data` if the state is damaged or of a later version.
+/// - `Io` for errors of the disk or of the output.
+/// - `Unavailable` if another process uses the state, or the database cannot be reached.
+/// - `Config` if the address of the database is invalid, or the database cannot be used as it is configured.
+/// - `Usage` for a copy without a database.
 pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     let location = store_location(args.store.as_ref(), &args.state)?;
-    let store = &mut open(&location)?;
-    let (json, text) = match &args.action {
-        HubAction::Copy => copy(&location, store, &args.state)?,
-        HubAction::List(list_args) => list(store, list_args)?,
-        HubAction::Show(One { id }) => show(store, *id)?,
-        HubAction::Remove(RemoveArgs { id, request: true }) => remove_request(store, *id)?,
-        HubAction::Remove(RemoveArgs { id, .. }) => apply(store, *id, AdminCommand::Remove)?,
-        HubAction::Retry(One { id }) => apply(store, *id, AdminCommand::Retry)?,
+    let mut store = open(&location)?;
+    let result = match &args.action {
+        HubAction::Copy => copy(&location, &mut store, &args.state)?,
+        HubAction::List(list_args) => list(&mut store, list_args)?,
+        HubAction::Show(One { id }) => show(&mut store, *id)?,
+        HubAction::Remove(RemoveArgs { id, request: true }) => remove_request(&mut store, *id)?,
+        HubAction::Remove(RemoveArgs { id, request: false }) => {
+            apply(&mut store, *id, AdminCommand::Remove)?
+        }
+        HubAction::Retry(One { id }) => apply(&mut store, *id, AdminCommand::Retry)?,
     };
     let out = match args.format {
-        OutputFormat::Text => text,
-        OutputFormat::Json => format!("{json}\n"),
+        OutputFormat::Text => result.text,
+        OutputFormat::Json => format!("{}\n", result.json),
     };
     print(out.as_bytes())
 }
@@ -121,29 +131,27 @@ fn open(location: &StoreLocation) -> Result<Store, Failure> {
     Ok(location.open()?)
 }
 
-/// Returns a list as JSON and as a table.
-fn list(store: &mut Store, args: &ListArgs) -> Result<(Value, String), Failure> {
+/// Lists subscriptions, requests, or what has ended; as text it is a table.
+fn list(store: &mut Store, args: &ListArgs) -> Result<ActionResult, Failure> {
     // Hosts are stored in lower case.
     let lower_case = args.host.as_ref().map(|host| host.to_ascii_lowercase());
     let host = lower_case.as_deref();
     if args.removed {
-        let mut ended: Vec<(i64, Value)> = Vec::new();
-        for stone in store.tombstones(host, TOMBSTONES_MAX)? {
-            ended.push((stone.at.as_ms(), removed_row(&stone)));
-        }
-        for rejection in store.rejections(host, TOMBSTONES_MAX)? {
-            ended.push((rejection.at.as_ms(), rejected_row(&rejection)));
-        }
-        ended.sort_by_key(|(at, _)| Reverse(*at));
-        let rows: Vec<Value> = ended.into_iter().map(|(_, row)| row).collect();
+        let rows = ended_rows(store, host)?;
         let text = table(&rows);
-        return Ok((json!({"removed": rows}), text));
+        return Ok(ActionResult {
+            json: json!({"removed": rows}),
+            text,
+        });
     }
     if args.requests {
         let requests = store.requests(host, usize::MAX)?;
         let rows: Vec<Value> = requests.iter().map(request_row).collect();
         let text = table(&rows);
-        return Ok((json!({"requests": rows}), text));
+        return Ok(ActionResult {
+            json: json!({"requests": rows}),
+            text,
+        });
     }
     let subscriptions = match host {
         Some(host) => store.list_host(host)?,
@@ -151,30 +159,49 @@ fn list(store: &mut Store, args: &ListArgs) -> Result<(Value, String), Failure> 
     };
     let rows: Vec<Value> = subscriptions.iter().map(subscription_row).collect();
     let text = table(&rows);
-    Ok((json!({"subscriptions": rows}), text))
+    Ok(ActionResult {
+        json: json!({"subscriptions": rows}),
+        text,
+    })
 }
 
-/// Returns a subscription as JSON and as lines.
-fn show(store: &mut Store, id: i64) -> Result<(Value, String), Failure> {
+/// Returns the rows of ended subscriptions and rejected requests, the latest first.
+fn ended_rows(store: &mut Store, host: Option<&str>) -> Result<Vec<Value>, Failure> {
+    let mut ended: Vec<(UnixMillis, Value)> = Vec::new();
+    for stone in store.tombstones(host, TOMBSTONES_MAX)? {
+        ended.push((stone.at, removed_row(&stone)));
+    }
+    for rejection in store.rejections(host, TOMBSTONES_MAX)? {
+        ended.push((rejection.at, rejected_row(&rejection)));
+    }
+    ended.sort_by_key(|(at, _)| Reverse(at.as_ms()));
+    Ok(ended.into_iter().map(|(_, row)| row).collect())
+}
+
+/// Returns a subscription; as text each member is a line.
+fn show(store: &mut Store, id: i64) -> Result<ActionResult, Failure> {
+    // The list goes on after an id.
     let found = store.list(id.saturating_sub(1), 1)?;
     let Some(subscription) = found.iter().find(|subscription| subscription.id == id) else {
-        return Err(unknown(store, id));
+        return Err(unknown_failure(store, id));
     };
     let row = subscription_row(subscription);
     let lines = cells(&row).map(|(name, value)| format!("{name}\t{value}\n"));
     let text = lines.collect();
-    Ok((row, text))
+    Ok(ActionResult { json: row, text })
 }
 
-/// Removes a pending request; returns the result as JSON and as a sentence.
-fn remove_request(store: &mut Store, id: i64) -> Result<(Value, String), Failure> {
+/// Removes a pending request.
+fn remove_request(store: &mut Store, id: i64) -> Result<ActionResult, Failure> {
     if store.remove_request(id, now())?.is_none() {
         let message =
             format!("there is no pending request {id}; `reviewd hub list --requests` lists them");
         return Err(Failure::new(Status::NoInput, message));
     }
-    let text = format!("request {id} is removed\n");
-    Ok((json!({"id": id, "done": "removed"}), text))
+    Ok(ActionResult {
+        json: json!({"id": id, "done": "removed"}),
+        text: format!("request {id} is removed\n"),
+    })
 }
 
 /// Copies the state directory into `store`; fails while a service delivers from that directory.
@@ -182,7 +209,7 @@ fn copy(
     location: &StoreLocation,
     store: &mut Store,
     state: &Path,
-) -> Result<(Value, String), Failure> {
+) -> Result<ActionResult, Failure> {
     if !location.is_shared() {
         let message = "--store: `hub copy` needs the database that the subscriptions move to";
         return Err(Failure::new(Status::Usage, message));
@@ -203,13 +230,13 @@ fn copy(
         "{} subscriptions copied, {} already present, {} requests pending verification\n",
         report.copied, report.known, report.requests
     );
-    Ok((json, text))
+    Ok(ActionResult { json, text })
 }
 
-/// Applies a command to one subscription; returns the result as JSON and as a sentence.
-fn apply(store: &mut Store, id: i64, command: AdminCommand) -> Result<(Value, String), Failure> {
+/// Applies a command to one subscription.
+fn apply(store: &mut Store, id: i64, command: AdminCommand) -> Result<ActionResult, Failure> {
     let Some(subscription) = store.apply_admin(id, command, now())? else {
-        return Err(unknown(store, id));
+        return Err(unknown_failure(store, id));
     };
     let done = match command {
         AdminCommand::Remove => "removed",
@@ -217,8 +244,10 @@ fn apply(store: &mut Store, id: i64, command: AdminCommand) -> Result<(Value, St
         AdminCommand::Retry if subscription.is_undelivered => "due now",
         AdminCommand::Retry => "up to date",
     };
-    let text = format!("subscription {id} is {done}\n");
-    Ok((json!({"id": id, "done": done}), text))
+    Ok(ActionResult {
+        json: json!({"id": id, "done": done}),
+        text: format!("subscription {id} is {done}\n"),
+    })
 }
 
 fn removed_row(stone: &Tombstone) -> Value {
@@ -255,13 +284,6 @@ fn rejected_row(rejection: &Rejection) -> Value {
 fn request_row(request: &WaitingRequest) -> Value {
     let state = &request.state;
     let last = state.last.as_ref();
-    let next_attempt = if state.claimed {
-        "under way".to_owned()
-    } else if state.next_at <= now() {
-        "now".to_owned()
-    } else {
-        time(state.next_at)
-    };
     json!({
         "id": request.id,
         "mode": request.mode.as_str(),
@@ -271,7 +293,7 @@ fn request_row(request: &WaitingRequest) -> Value {
         "attempts": state.attempt,
         "last_status": last.map(|last| last.result.to_string()),
         "last_at": last.map(|last| time(last.at)),
-        "next_attempt": next_attempt,
+        "next_attempt": attempt_time(state.claimed, state.next_at),
         "renewal": request.is_renewal,
     })
 }
@@ -287,12 +309,8 @@ fn subscription_row(subscription: &StoredSubscription) -> Value {
         "none: unsubscribed".to_owned()
     } else if !subscription.is_undelivered {
         "at the next change".to_owned()
-    } else if state.claimed {
-        "under way".to_owned()
-    } else if state.next_at <= now() {
-        "now".to_owned()
     } else {
-        time(state.next_at)
+        attempt_time(state.claimed, state.next_at)
     };
     json!({
         "id": subscription.id,
@@ -314,18 +332,29 @@ fn subscription_row(subscription: &StoredSubscription) -> Value {
     })
 }
 
-/// Returns rows as a text table: a line of names, then a line for each row with its first [`COLUMNS`] members. Without
-/// rows the text is empty.
+/// Returns when the next attempt is made; `is_claimed` says that it has begun.
+fn attempt_time(is_claimed: bool, next_at: UnixMillis) -> String {
+    if is_claimed {
+        "under way".to_owned()
+    } else if next_at <= now() {
+        "now".to_owned()
+    } else {
+        time(next_at)
+    }
+}
+
+/// Returns rows as a text table: a line of names, then a line for each row with its first [`COLUMNS_MAX`] members.
+/// Without rows the text is empty.
 fn table(rows: &[Value]) -> String {
     let mut text = String::new();
     let Some(first) = rows.first() else {
         return text;
     };
-    let names = cells(first).map(|(name, _)| name.clone()).take(COLUMNS);
-    push_line(&mut text, names.collect());
+    let names = cells(first).map(|(name, _)| name.clone());
+    push_line(&mut text, names.take(COLUMNS_MAX).collect());
     for row in rows {
-        let values = cells(row).map(|(_, value)| value).take(COLUMNS);
-        push_line(&mut text, values.collect());
+        let values = cells(row).map(|(_, value)| value);
+        push_line(&mut text, values.take(COLUMNS_MAX).collect());
     }
     text
 }
@@ -349,6 +378,7 @@ fn cells(row: &Value) -> impl Iterator<Item = (&String, String)> {
     })
 }
 
+/// Returns a time to the second, in UTC.
 fn time(at: UnixMillis) -> String {
     Timestamp::from_unix(at.as_ms().div_euclid(1000)).to_string()
 }
@@ -357,8 +387,9 @@ fn now() -> UnixMillis {
     UnixMillis::new(clock::unix_ms())
 }
 
-/// Returns the failure for an unknown subscription: the id is unknown, or when and why the subscription ended.
-fn unknown(store: &mut Store, id: i64) -> Failure {
+/// Returns the failure of an action on a subscription that does not exist. If it existed, the message says when and why
+/// it ended.
+fn unknown_failure(store: &mut Store, id: i64) -> Failure {
     let stones = store.tombstones(None, TOMBSTONES_MAX).unwrap_or_default();
     let message = match stones.iter().find(|stone| stone.id == id) {
         None => format!("there is no subscription {id}; `reviewd hub list` lists them"),

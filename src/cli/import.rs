@@ -30,8 +30,8 @@ use crate::model::METHOD_ACCOUNT;
 use crate::wire::date::{Date, Timestamp, parse_date};
 use crate::wire::text::truncate;
 
-/// Bytes of a text that a dry run shows.
-const SAMPLE_BYTES: usize = 200;
+/// Most bytes of a text that a report shows.
+const SHOWN_BYTES_MAX: usize = 200;
 
 #[derive(Args)]
 pub(super) struct ImportArgs {
@@ -44,7 +44,8 @@ pub(super) struct ImportArgs {
     /// Format of the sources [default: detected from their contents]
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     from: Option<&'static SourceFormat>,
-    /// Columns of fields that are not recognized by name: rating=Points,date=Posted on. May be repeated; a nested key of JSON is user.name
+    /// Columns of fields that are not recognized by name: rating=Points,date=Posted on. May be repeated; a nested key
+    /// of JSON is user.name
     #[arg(long, value_name = "FIELD=COLUMN,…", value_parser = parse_mapping)]
     map: Vec<Mapping>,
     /// Path of the list of reviews in JSON, such as data.reviews [default: detected]
@@ -68,19 +69,22 @@ pub(super) struct ImportArgs {
     /// Give reviews without a date that of --as-of, or else of the file; pages show such dates as not known
     #[arg(long)]
     undated: bool,
-    /// Day on which the source was collected, for dates such as "9 months ago" [default: stated in the source, else the day of the file]
+    /// Day on which the source was collected, for dates such as "9 months ago" [default: stated in the source, else the
+    /// day of the file]
     #[arg(long, value_name = "DATE", value_parser = parse_day)]
     as_of: Option<Date>,
     /// Best rating of the scale, such as 10 or 100; ratings are rounded to whole stars, and --scale 5 rounds half stars
     #[arg(long, value_name = "BEST", value_parser = value_parser!(u32).range(2..=1_000))]
     scale: Option<u32>,
-    /// Order of day, month and year in numeric dates: dmy, mdy, ymd, or a pattern such as %d/%m/%Y [default: detected, where all dates of the file agree]
+    /// Order of day, month and year in numeric dates: dmy, mdy, ymd, or a pattern such as %d/%m/%Y [default: detected,
+    /// where all dates of the file agree]
     #[arg(long, value_name = "ORDER", value_parser = Order::parse)]
     date_format: Option<Order>,
     /// Character encoding of the sources, such as utf-8, windows-1252 or utf-16le [default: detected]
     #[arg(long, value_name = "NAME", value_parser = parse_encoding)]
     encoding: Option<&'static Encoding>,
-    /// Platform on which the reviews were written; overrides a column [default: the platform of the export, else import]
+    /// Platform on which the reviews were written; overrides a column [default: the platform of the export, else
+    /// import]
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     source: Option<String>,
     /// Mark new reviews as verified unless the source says whether they are; only verified reviews are published
@@ -89,7 +93,8 @@ pub(super) struct ImportArgs {
     /// As --verified, and also for reviews that were imported before, even if `verified` was set to false by hand
     #[arg(long)]
     verify_existing: bool,
-    /// Publish reviews that are not verified as those of their platform, which published them with an account; pages say that they are not verified
+    /// Publish reviews that are not verified as those of their platform, which published them with an account; pages
+    /// say that they are not verified
     #[arg(long, conflicts_with_all = ["verified", "verify_existing"])]
     from_platform: bool,
     /// Fetch the pictures of reviews and authors into the folder, so that pages show them without the platform
@@ -120,9 +125,11 @@ pub(super) struct ImportArgs {
 
 /// Parses the name of a format.
 fn format_parser() -> impl TypedValueParser<Value = &'static SourceFormat> {
-    let value =
-        |format: &'static SourceFormat| PossibleValue::new(&*format.flag).help(&*format.title);
-    let parser = PossibleValuesParser::new(formats().iter().map(value));
+    let values = formats()
+        .iter()
+        .map(|format| PossibleValue::new(&*format.flag).help(&*format.title));
+    let parser = PossibleValuesParser::new(values);
+    // The parser has checked that the name is one of these.
     parser.map(|flag| named(&flag).unwrap_or(&formats()[0]))
 }
 
@@ -146,36 +153,20 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     merge.ignore(folder.ignored.clone().into_iter().map(|entry| entry.id));
     let mut store = PhotoStore::open(&args.into)?;
     merge.know_photos(store.table.clone());
-    for name in &args.sources {
-        let source = read(name)?;
-        let options = Options {
-            file_date: source.date,
-            ..options.clone()
-        };
-        for file in source.unpack(&options)? {
-            merge_file(&mut merge, &file, &options).map_err(|error| {
-                let message = format!("{}: {error}; nothing was written", file.name);
-                Failure::new(Status::Data, message)
-            })?;
-        }
-    }
+    merge_sources(&mut merge, &args.sources, &options)?;
     if args.prune {
-        merge
-            .prune()
-            .map_err(|error| Failure::new(Status::Data, error.to_string()))?;
+        let pruned = merge.prune();
+        pruned.map_err(|error| Failure::new(Status::Data, error.to_string()))?;
     }
-    let refused_count = merge.report(args.dry_run).refused_count;
-    let is_prevented = args.strict && refused_count > 0;
-    let photos = if args.media && !is_prevented {
-        Some(fetch_photos(args, &store, &mut merge)?)
-    } else {
-        None
-    };
+    let is_prevented = args.strict && merge.report(args.dry_run).refused_count > 0;
+    let mut photos = None;
+    if args.media && !is_prevented {
+        photos = Some(fetch_photos(args, &store, &mut merge)?);
+    }
     let mut report = merge.report(args.dry_run);
     report.photos = photos.as_ref().map(|photos| photos.counts.clone());
     if report.changes && !is_prevented {
-        let text = merge.render(clock::now());
-        let checked = folder.check(&text, None);
+        let checked = folder.check(&merge.render(clock::now()), None);
         checked.inspect_err(|_| store.discard())?;
         if !args.dry_run {
             if let Some(photos) = photos {
@@ -186,20 +177,54 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
         }
     }
     store.discard();
+    print_report(&report, args)?;
+    check_refused(&report, is_prevented)
+}
+
+/// Reads the sources and merges their records.
+fn merge_sources(
+    merge: &mut Merge<'_>,
+    names: &[String],
+    options: &Options,
+) -> Result<(), Failure> {
+    for name in names {
+        let source = read(name)?;
+        let options = Options {
+            file_date: source.date,
+            ..options.clone()
+        };
+        for file in source.unpack(&options)? {
+            merge_file(merge, &file, &options).map_err(|error| {
+                let message = format!("{}: {error}; nothing was written", file.name);
+                Failure::new(Status::Data, message)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn print_report(report: &Report, args: &ImportArgs) -> Result<(), Failure> {
     let rendered = match args.format {
-        OutputFormat::Text => render(&report, &args.into),
+        OutputFormat::Text => render(report, &args.into),
         OutputFormat::Json => {
-            serde_json::to_string(&report).expect("texts and numbers are JSON") + "\n"
+            serde_json::to_string(report).expect("texts and numbers are JSON") + "\n"
         }
     };
-    print(rendered.as_bytes())?;
-    let is_nothing = report.sources.iter().all(|source| source.taken() == 0);
-    let why = match report.refused_count {
-        _ if is_prevented => " and --strict",
-        1.. if is_nothing => ", and there was nothing else",
-        _ => return Ok(()),
-    };
+    print(rendered.as_bytes())
+}
+
+/// Fails if refused records have prevented that anything is written: by `--strict` (`is_prevented`), or because the
+/// sources have no others.
+fn check_refused(report: &Report, is_prevented: bool) -> Result<(), Failure> {
     let refused = report.refused_count;
+    let has_none_else = report.sources.iter().all(|source| source.taken() == 0);
+    let why = if is_prevented {
+        " and --strict"
+    } else if refused > 0 && has_none_else {
+        ", and there was nothing else"
+    } else {
+        return Ok(());
+    };
     let message = format!("{refused} refused{why}: nothing was written");
     Err(Failure::new(Status::Data, message))
 }
@@ -212,7 +237,7 @@ fn fetch_photos(
 ) -> Result<FetchedPhotos, Failure> {
     let mut urls = merge.photo_urls();
     urls.retain(|url| !store.table.contains_key(url));
-    // A stored review may have the address of a picture that is here.
+    // A stored review may have the address of a picture that the folder has already.
     merge.use_photos(&store.table);
     if args.dry_run || urls.is_empty() {
         let counts = PhotoCounts {
@@ -260,10 +285,12 @@ fn options(args: &ImportArgs) -> Result<Options, Failure> {
             return Err(Failure::new(Status::Usage, message));
         }
     }
-    let vouched = match (args.verify_existing, args.verified) {
-        (true, _) => Vouched::All,
-        (false, true) => Vouched::New,
-        (false, false) => Vouched::Nothing,
+    let vouched = if args.verify_existing {
+        Vouched::All
+    } else if args.verified {
+        Vouched::New
+    } else {
+        Vouched::Nothing
     };
     Ok(Options {
         format: args.from,
@@ -292,12 +319,12 @@ fn options(args: &ImportArgs) -> Result<Options, Failure> {
 struct SourceFile {
     name: String,
     bytes: Vec<u8>,
-    /// The day of its last change.
+    /// The day of its last change; `None` for standard input.
     date: Option<Date>,
 }
 
 impl SourceFile {
-    /// Returns the files with reviews if it is an archive, else the file itself.
+    /// Returns the files of an archive that have reviews; of any other file the file itself.
     fn unpack(self, options: &Options) -> Result<Vec<ArchivedFile>, Failure> {
         let name = self.name;
         if !archive::is_archive(&self.bytes) {
@@ -333,7 +360,7 @@ fn merge_file(
     Ok(())
 }
 
-/// Reads a file, or standard input (`-`), no larger than a data file may be.
+/// Reads a file, or standard input (`-`); it may be as large as a data file.
 fn read(name: &str) -> Result<SourceFile, Failure> {
     if name.starts_with("https://") || name.starts_with("http://") {
         let message = "URLs are not fetched: curl -fsS URL | reviewd import - --into DIR";
@@ -386,25 +413,11 @@ fn read_within(input: impl Read, bytes_max: usize) -> io::Result<Vec<u8>> {
 
 /// Renders a report on an import into the folder `into`.
 fn render(report: &Report, into: &Path) -> String {
-    let mut lines: Vec<String> = report.sources.iter().flat_map(render_source).collect();
-    for (notes, count, what) in [
-        (&report.refused, report.refused_count, "refused"),
-        (&report.remarks, report.remark_count, "remarks"),
-    ] {
-        lines.extend(notes.iter().map(|note| {
-            let text = note.reason.as_deref().or(note.remark.as_deref());
-            format!(
-                "{}:{}: {}",
-                note.source,
-                note.line,
-                text.unwrap_or_default()
-            )
-        }));
-        let more = count.saturating_sub(notes.len() as u64);
-        if more > 0 {
-            lines.push(format!("and {more} more {what}"));
-        }
+    let mut lines: Vec<String> = Vec::new();
+    for source in &report.sources {
+        lines.extend(render_source(source));
     }
+    lines.extend(render_notes(report));
     if !report.sample.is_empty() {
         lines.push("as they would be published:".to_owned());
         for sample in &report.sample {
@@ -412,6 +425,43 @@ fn render(report: &Report, into: &Path) -> String {
             lines.extend(render_review(&sample.review));
         }
     }
+    lines.extend(render_stored(report));
+    if let Some(photos) = &report.photos {
+        lines.extend(render_photos(photos, report.dry_run));
+    }
+    lines.extend(render_result(report));
+    let end = match &report.updated_at {
+        Some(at) => format!("written, updated_at {at}; the previous file is {BACKUP}"),
+        None if report.changes => "not written".to_owned(),
+        None => "nothing to change, not written".to_owned(),
+    };
+    lines.push(format!("{}: {end}\n", into.join("reviews.json").display()));
+    lines.join("\n")
+}
+
+/// Renders the refused records and the remarks, and how many more there are than are listed.
+fn render_notes(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (notes, count, what) in [
+        (&report.refused, report.refused_count, "refused"),
+        (&report.remarks, report.remark_count, "remarks"),
+    ] {
+        for note in notes {
+            let text = note.reason.as_deref().or(note.remark.as_deref());
+            let text = text.unwrap_or_default();
+            lines.push(format!("{}:{}: {text}", note.source, note.line));
+        }
+        let more = count.saturating_sub(notes.len() as u64);
+        if more > 0 {
+            lines.push(format!("and {more} more {what}"));
+        }
+    }
+    lines
+}
+
+/// Renders what becomes of stored reviews that the source replaces or no longer has.
+fn render_stored(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
     if report.replaced_count > 0 {
         let count = report.replaced_count;
         lines.push(format!(
@@ -429,41 +479,39 @@ fn render(report: &Report, into: &Path) -> String {
             ));
         }
     }
-    if let Some(photos) = &report.photos {
-        let what = if report.dry_run {
-            "to fetch"
-        } else {
-            "fetched"
-        };
-        let PhotoCounts {
-            fetched,
-            failed,
-            bytes,
-            ..
-        } = photos;
-        lines.push(format!(
-            "{fetched} pictures {what} ({bytes} bytes), {failed} not"
-        ));
-        lines.extend(photos.failures.iter().map(|failure| format!("  {failure}")));
-    }
+    lines
+}
+
+/// Renders how many pictures were fetched, or would be, and the failures.
+fn render_photos(photos: &PhotoCounts, is_dry_run: bool) -> Vec<String> {
+    let what = if is_dry_run { "to fetch" } else { "fetched" };
+    let PhotoCounts {
+        fetched,
+        failed,
+        bytes,
+        ..
+    } = photos;
+    let mut lines = vec![format!(
+        "{fetched} pictures {what} ({bytes} bytes), {failed} not"
+    )];
+    lines.extend(photos.failures.iter().map(|failure| format!("  {failure}")));
+    lines
+}
+
+/// Renders how many reviews of the new file are published, with a hint if some are not because of their verification.
+fn render_result(report: &Report) -> Vec<String> {
     let published = report.published_count;
     let all = report.review_count;
     let new = report.newly_published_count;
     let hidden = report.hidden_count;
-    lines.push(format!(
+    let mut lines = vec![format!(
         "{published} of {all} are published; {new} newly published, {hidden} hidden at their source"
-    ));
+    )];
     if all - published > hidden {
         let hint = "--verified marks new reviews as verified, --verify-existing also the others";
         lines.push(hint.to_owned());
     }
-    let end = match &report.updated_at {
-        Some(at) => format!("written, updated_at {at}; the previous file is {BACKUP}"),
-        None if report.changes => "not written".to_owned(),
-        None => "nothing to change, not written".to_owned(),
-    };
-    lines.push(format!("{}: {end}\n", into.join("reviews.json").display()));
-    lines.join("\n")
+    lines
 }
 
 /// Renders the detected properties of a source, and its counts.
@@ -489,42 +537,42 @@ fn render_source(source: &SourceReport) -> Vec<String> {
         lines.push(format!("  {field:20} {}", printable(column)));
     }
     if !source.unused_columns.is_empty() {
-        let names = source
-            .unused_columns
-            .join(", ")
-            .replace(char::is_control, " ");
+        let names = source.unused_columns.join(", ");
+        let names = names.replace(char::is_control, " ");
         lines.push(format!("  {:20} {names}", "not used"));
     }
-    let counts_with_words = [
-        (source.added, "added"),
-        (source.changed, "changed"),
-        (source.unchanged, "unchanged"),
-        (source.repeated, "repeated"),
-        (source.refused, "refused"),
-        (source.ignored, "on the ignore list and not added"),
-    ];
-    let parts = counts_with_words.map(|(count, what)| format!("{count} {what}"));
-    lines.push(format!("  {}", parts.join(", ")));
+    lines.push(format!(
+        "  {} added, {} changed, {} unchanged, {} repeated, {} refused, {} on the ignore list and not added",
+        source.added,
+        source.changed,
+        source.unchanged,
+        source.repeated,
+        source.refused,
+        source.ignored
+    ));
     lines
 }
 
 /// Renders a review as it would be published, so that the operator notices a wrong column or date.
 fn render_review(review: &Value) -> Vec<String> {
     let stars = "★".repeat(review["rating"].as_u64().unwrap_or_default().min(5) as usize);
-    let [date, author, source] = ["date", "author", "source"].map(|key| printable(&review[key]));
-    let unpublished = match review["verified"].as_bool() {
+    let date = printable(&review["date"]);
+    let author = printable(&review["author"]);
+    let source = printable(&review["source"]);
+    let remark = match review["verified"].as_bool() {
         Some(true) => "",
         _ if review["verification"]["method"] == METHOD_ACCOUNT => " (not matched with a customer)",
         Some(false) => " (not published: not verified, or hidden at its source)",
         None => " (not published: not verified)",
     };
-    let head = format!("  {stars:☆<5} {date} {author}, {source}{unpublished}");
-    let [text, reply] = [&review["text"], &review["owner_reply"]["text"]].map(printable);
-    let mut lines = vec![head];
-    for (what, words) in [("", text), ("reply: ", reply)] {
-        if !words.is_empty() {
-            lines.push(format!("    {what}{words}"));
-        }
+    let mut lines = vec![format!("  {stars:☆<5} {date} {author}, {source}{remark}")];
+    let text = printable(&review["text"]);
+    if !text.is_empty() {
+        lines.push(format!("    {text}"));
+    }
+    let reply = printable(&review["owner_reply"]["text"]);
+    if !reply.is_empty() {
+        lines.push(format!("    reply: {reply}"));
     }
     lines
 }
@@ -532,7 +580,7 @@ fn render_review(review: &Value) -> Vec<String> {
 /// Returns a text of a review for a terminal: truncated, without control characters.
 fn printable(value: &Value) -> String {
     let text = value.as_str().unwrap_or_default();
-    let shown = truncate(text, SAMPLE_BYTES);
+    let shown = truncate(text, SHOWN_BYTES_MAX);
     let more = if shown.len() < text.len() { "…" } else { "" };
     shown.replace(char::is_control, " ") + more
 }

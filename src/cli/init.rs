@@ -13,8 +13,8 @@ use super::exit::{Failure, Status, print};
 use super::folder::{create, new_log, remove};
 use crate::clock;
 use crate::dataset::{
-    CHANGES, FILES, NAME_BYTES_MAX, PAGE_LANGUAGES, REVIEWS, SITE, TAXONOMY, URL_BYTES_MAX,
-    is_absolute_url, trade_of_type, type_in_words,
+    CHANGES, FILES, FileSpec, NAME_BYTES_MAX, PAGE_LANGUAGES, REVIEWS, SITE, TAXONOMY,
+    URL_BYTES_MAX, is_absolute_url, trade_of_type, type_in_words,
 };
 use crate::import::new_file;
 use crate::model::changes::ChangeRecord;
@@ -26,7 +26,7 @@ const TYPE_DEFAULT: &str = "LocalBusiness";
 /// Longest answer in bytes, 4 KiB; a longer line is read as several answers.
 const ANSWER_BYTES_MAX: u64 = 4 << 10;
 
-/// Why a flag or an answer is refused: the rest of a line that begins with the flag.
+/// Why a flag or an answer is refused, as the end of a line that begins with the name of the flag.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum AnswerError {
     #[error("must be one line of 1 to {NAME_BYTES_MAX} bytes")]
@@ -62,6 +62,14 @@ pub(super) struct InitArgs {
     accent: Option<String>,
 }
 
+/// A business that gets a directory.
+struct NewBusiness {
+    name: String,
+    /// Its schema.org type.
+    kind: String,
+    website: String,
+}
+
 /// Creates the directory and its files.
 pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     let folder = &args.folder;
@@ -72,59 +80,30 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
             return Err(Failure::new(Status::CannotCreate, message));
         }
     }
-    let name = stated_or_asked(&args.name, "Name of the business: ", parse_name)
-        .ok_or_else(|| missing("--name"))?;
-    let question = "What it does (law, dental, plumbing …): ";
-    let kind = stated_or_asked(&args.trade, question, parse_trade)
-        .unwrap_or_else(|| TYPE_DEFAULT.to_owned());
-    let site = stated_or_asked(&args.site, "Its website (https://…): ", parse_url)
-        .ok_or_else(|| missing("--site"))?;
+    let business = ask_for_business(args)?;
     fs::create_dir_all(folder)
         .map_err(|error| creation_failure(Status::CannotCreate, folder, &error))?;
-    let taxonomy = json!({
-        "extends": trade_of_type(&kind),
-        "aspects": [],
-        "technicians": [],
-        "services": [],
-        "service_areas": [],
-    });
-    // All keys, so that an owner sees what can be set.
-    let look = json!({
-        "language": args.language,
-        "trade": trade_of_type(&kind),
-        "accent": args.accent,
-        "scheme": "auto",
-        "radius": null,
-        "font": "mixed",
-        "back_url": site,
-        "review_links": [],
-    });
     let now = clock::now();
-    let reviews = new_file(&name, &kind, &site, now);
     let record = ChangeRecord {
         log: new_log()?,
         began_at: now,
         reviews: BTreeMap::new(),
     };
+    let NewBusiness {
+        name,
+        kind,
+        website,
+    } = &business;
     // Other commands require reviews.json, so it is written last.
-    let contents = [
-        (TAXONOMY, format!("{taxonomy:#}\n")),
-        (SITE, format!("{look:#}\n")),
-        (CHANGES, record.render()),
-        (REVIEWS, reviews),
-    ];
-    let mut created: Vec<PathBuf> = Vec::new();
-    for (file, content) in contents {
-        let path = folder.join(file.name);
-        if let Err(error) = create(&path, None, content.as_bytes()) {
-            // So that the next attempt is not refused.
-            for earlier in &created {
-                let _gone = remove(earlier);
-            }
-            return Err(creation_failure(Status::Io, &path, &error));
-        }
-        created.push(path);
-    }
+    create_all(
+        folder,
+        [
+            (TAXONOMY, taxonomy_json(kind)),
+            (SITE, site_json(args, &business)),
+            (CHANGES, record.render()),
+            (REVIEWS, new_file(name, kind, website, now)),
+        ],
+    )?;
     let report = format!(
         "{shown}: created for a business of type {kind}, with no reviews yet\n\n  \
          reviewd import FILE --into {shown} --dry-run\n  reviewd serve --data {shown}\n"
@@ -132,6 +111,65 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     print(report.as_bytes())
 }
 
+/// Returns what the flags say of the business; what they do not say is asked for on a terminal.
+fn ask_for_business(args: &InitArgs) -> Result<NewBusiness, Failure> {
+    let name = stated_or_asked(&args.name, "Name of the business: ", parse_name);
+    let name = name.ok_or_else(|| missing("--name"))?;
+    let question = "What it does (law, dental, plumbing …): ";
+    let kind = stated_or_asked(&args.trade, question, parse_trade);
+    let website = stated_or_asked(&args.site, "Its website (https://…): ", parse_url);
+    Ok(NewBusiness {
+        name,
+        kind: kind.unwrap_or_else(|| TYPE_DEFAULT.to_owned()),
+        website: website.ok_or_else(|| missing("--site"))?,
+    })
+}
+
+/// Returns a `taxonomy.json` with the starter list of the trade of a schema.org type.
+fn taxonomy_json(kind: &str) -> String {
+    let taxonomy = json!({
+        "extends": trade_of_type(kind),
+        "aspects": [],
+        "technicians": [],
+        "services": [],
+        "service_areas": [],
+    });
+    format!("{taxonomy:#}\n")
+}
+
+/// Returns a `site.json` with all keys, so that an owner sees what can be set.
+fn site_json(args: &InitArgs, business: &NewBusiness) -> String {
+    let site = json!({
+        "language": args.language,
+        "trade": trade_of_type(&business.kind),
+        "accent": args.accent,
+        "scheme": "auto",
+        "radius": null,
+        "font": "mixed",
+        "back_url": business.website,
+        "review_links": [],
+    });
+    format!("{site:#}\n")
+}
+
+/// Creates the files in this order. If one cannot be created, the earlier ones are removed, so that the next attempt is
+/// not refused.
+fn create_all(folder: &Path, contents: [(FileSpec, String); 4]) -> Result<(), Failure> {
+    let mut created: Vec<PathBuf> = Vec::new();
+    for (file, content) in contents {
+        let path = folder.join(file.name);
+        if let Err(error) = create(&path, None, content.as_bytes()) {
+            for earlier in &created {
+                let _gone = remove(earlier);
+            }
+            return Err(creation_failure(Status::Io, &path, &error));
+        }
+        created.push(path);
+    }
+    Ok(())
+}
+
+/// Returns the failure of a value that no flag sets and that cannot be asked for.
 fn missing(flag: &str) -> Failure {
     let message = format!("{flag} is missing: set it, or run this command on a terminal");
     Failure::new(Status::Usage, message)
@@ -153,16 +191,16 @@ fn parse_trade(trade: &str) -> Result<String, AnswerError> {
     Ok(kind.unwrap_or(TYPE_DEFAULT).to_owned())
 }
 
-/// Whether a trade is written like a schema.org type: `LegalService`.
+/// Returns whether a trade is written like a schema.org type: `LegalService`.
 fn is_type_name(trade: &str) -> bool {
-    let first = trade.as_bytes().first();
     let capitals = trade.bytes().filter(u8::is_ascii_uppercase).count();
-    first.is_some_and(u8::is_ascii_uppercase)
+    trade.starts_with(|first: char| first.is_ascii_uppercase())
         && capitals > 1
         && trade.bytes().any(|byte| byte.is_ascii_lowercase())
         && trade.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
+/// Returns a name without the spaces around it.
 pub(super) fn parse_name(text: &str) -> Result<String, AnswerError> {
     let name = text.trim();
     if name.is_empty() || name.len() > NAME_BYTES_MAX || name.contains(char::is_control) {
@@ -197,15 +235,19 @@ fn parse_url(text: &str) -> Result<String, AnswerError> {
     Ok(url.to_owned())
 }
 
-/// Returns the value of a flag, or else asks on a terminal until `parse` accepts the answer; `None` for an empty answer
-/// or without a terminal.
+/// Returns the value of a flag. Without one, asks on a terminal until `parse` accepts the answer; `None` for an empty
+/// answer or without a terminal.
 fn stated_or_asked(
     flag: &Option<String>,
     question: &str,
     parse: fn(&str) -> Result<String, AnswerError>,
 ) -> Option<String> {
-    if flag.is_some() || !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+    if flag.is_some() {
         return flag.clone();
+    }
+    let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
+    if !can_ask {
+        return None;
     }
     loop {
         let _unwritten = write!(io::stderr(), "{question}");

@@ -26,8 +26,9 @@ use crate::snapshot::{self, Snapshot};
 /// Longest message in bytes; a longer one gets an error.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
-/// The error for a longer message; the code is that of an invalid request (JSON-RPC 2.0 §5.1).
+/// The text of the error for a longer message.
 const TOO_LONG: &str = "a message must be at most 1048576 bytes";
+/// The code of the error: an invalid request (JSON-RPC 2.0 §5.1).
 const INVALID_REQUEST: i32 = -32_600;
 
 /// Bytes of a too long message that are searched for its id; the rest of the line is skipped.
@@ -48,39 +49,63 @@ pub(super) struct McpArgs {
 /// # Errors
 /// If the data cannot be used, or standard output is closed.
 pub(super) fn run(args: &McpArgs) -> Result<(), Failure> {
-    let answer = answer_here(args)?;
-    let ended = converse(&mut io::stdin().lock(), &mut io::stdout().lock(), answer);
+    let mut session = LocalSession::open(args)?;
+    let ended = converse(&mut io::stdin().lock(), &mut io::stdout().lock(), |line| {
+        session.answer(line)
+    });
     ended.map_err(|error| Failure::new(Status::Io, error.to_string()))
 }
 
-/// Returns the function that answers from local files.
-fn answer_here(args: &McpArgs) -> Result<impl FnMut(&[u8]) -> Option<Vec<u8>>, Failure> {
-    let directory = data_directory(args.data.as_deref());
-    if directory.is_none() {
-        tell(format_args!("responses use sample data: see --data"));
+/// The session of the client that has started this process.
+struct LocalSession<'a> {
+    args: &'a McpArgs,
+    /// `None` for the sample.
+    directory: Option<&'a Path>,
+    /// The stamps of the files that were read last.
+    stamps: Stamps,
+    catalog: Catalog,
+    server: Server,
+    revision: Revision,
+}
+
+impl LocalSession<'_> {
+    /// Reads the files, and says on standard error if these are the sample.
+    fn open(args: &McpArgs) -> Result<LocalSession<'_>, Failure> {
+        let directory = data_directory(args.data.as_deref());
+        if directory.is_none() {
+            tell(format_args!("responses use sample data: see --data"));
+        }
+        Ok(LocalSession {
+            args,
+            directory,
+            // Taken before the files are read, so that a change meanwhile is noticed.
+            stamps: stamps_of(directory),
+            catalog: load(args, directory)?,
+            server: Server::new(McpSettings {
+                base_url: args.base_url.clone(),
+                allowed_origins: Vec::new(),
+                allowed_hosts: Vec::new(),
+                body_bytes_max: MESSAGE_BYTES_MAX,
+            }),
+            revision: Revision::ASSUMED,
+        })
     }
-    let mut seen = stamps_of(directory);
-    let mut catalog = load(args, directory)?;
-    let server = Server::new(McpSettings {
-        base_url: args.base_url.clone(),
-        allowed_origins: Vec::new(),
-        allowed_hosts: Vec::new(),
-        body_bytes_max: MESSAGE_BYTES_MAX,
-    });
-    let mut revision = Revision::ASSUMED;
-    Ok(move |line: &[u8]| {
-        let now = stamps_of(directory);
-        if now != seen {
-            seen = now;
-            match load(args, directory) {
-                Ok(changed) => catalog = changed,
+
+    /// Returns the response to a message, from files that have changed since the last one; `None` for a notification.
+    fn answer(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        let stamps = stamps_of(self.directory);
+        if stamps != self.stamps {
+            self.stamps = stamps;
+            match load(self.args, self.directory) {
+                Ok(changed) => self.catalog = changed,
                 Err(failure) => tell(format_args!(
                     "the changed data cannot be used, so responses come from the previous data: {failure}"
                 )),
             }
         }
-        server.answer_line(&catalog, line, &mut revision)
-    })
+        self.server
+            .answer_line(&self.catalog, line, &mut self.revision)
+    }
 }
 
 /// Returns the stamps of the files of a directory; the sample never changes.
@@ -140,8 +165,8 @@ fn converse(
     Ok(())
 }
 
-/// Renders the error for a message that is too long: for each of its requests, with their ids, or without an id if none
-/// can be read.
+/// Renders the error for a message that is too long. Each request in it gets one with its id; if no request can be
+/// read, there is one error without an id.
 fn too_long_error(line: &[u8]) -> Vec<u8> {
     let message: Value = serde_json::from_slice(line).unwrap_or_default();
     if let Value::Array(messages) = &message {
@@ -154,7 +179,7 @@ fn too_long_error(line: &[u8]) -> Vec<u8> {
     error.to_string().into_bytes()
 }
 
-/// Returns the error for `message`; `None` if it is no request, which gets no response.
+/// Returns the error for `message`; `None` if it is not a request, as only requests get responses.
 fn error_of(message: &Value) -> Option<Value> {
     if !message["method"].is_string() || message["id"].is_null() {
         return None;
@@ -175,9 +200,16 @@ fn error_with_id(id: &Value) -> Value {
 mod tests {
     use super::*;
 
+    /// Answers each line with itself, and "quiet" with nothing.
+    fn echo(line: &[u8]) -> Option<Vec<u8>> {
+        if line == b"quiet" {
+            return None;
+        }
+        Some(line.to_vec())
+    }
+
     fn conversation(input: &[u8]) -> Vec<String> {
         let mut output = Vec::new();
-        let echo = |line: &[u8]| (line != b"quiet").then(|| line.to_vec());
         converse(&mut &input[..], &mut output, echo).unwrap();
         let text = String::from_utf8(output).unwrap();
         text.lines().map(str::to_owned).collect()
@@ -196,9 +228,13 @@ mod tests {
         let endless = "x".repeat(LINE_BYTES_MAX + 1);
         let input = format!("{fits}\n{fits}y\n{call}\n{endless}\nz\n");
         let lines = conversation(input.as_bytes());
-        assert_eq!((lines[0] == fits, lines.len()), (true, 5));
-        assert!(lines[1..4].iter().all(|line| line.contains("-32600")));
+        assert_eq!(lines.len(), 5);
+        assert!(lines[0] == fits, "the longest message is answered");
+        for line in &lines[1..4] {
+            assert!(line.contains("-32600"), "{line}");
+        }
         let has_id = [1, 2, 3].map(|at| lines[at].ends_with(r#""id":7}"#));
-        assert_eq!((has_id, &*lines[4]), ([false, true, false], "z"));
+        assert_eq!(has_id, [false, true, false]);
+        assert_eq!(lines[4], "z");
     }
 }

@@ -1,6 +1,6 @@
 //! `import --media`: fetches the pictures of reviews into the directory `media` of the folder.
 //!
-//! Files are written to a directory beside it and moved into it when all are there, so an interruption leaves the folder
+//! Files are written to a directory beside `media`, and moved when all are there, so an interruption leaves the folder
 //! as it was. `media/sources.json` has the address of each picture, so that none is fetched twice.
 
 use std::collections::HashSet;
@@ -33,7 +33,7 @@ const THREADS: usize = 8;
 /// The exit status of a program that Ctrl-C has ended, as shells have it: 128 and the number of the signal.
 const INTERRUPTED: i32 = 130;
 
-/// Failures that a report names.
+/// Most failures that a report names.
 const FAILURES_MAX: usize = 10;
 
 /// Why a picture was not fetched.
@@ -82,10 +82,11 @@ impl PhotoStore {
         })
     }
 
-    /// Fetches the pictures at these addresses; a picture that cannot be fetched is counted and stays where it is.
+    /// Fetches the pictures at these addresses; a picture that cannot be fetched is counted and stays where it is. On
+    /// Ctrl-C the program ends, and the folder is as it was.
     ///
     /// # Errors
-    /// If the settings cannot be used. On Ctrl-C the program ends, and the folder is as it was.
+    /// If the settings cannot be used, or the staging directory cannot be created.
     pub(super) fn fetch(
         &self,
         urls: &[String],
@@ -93,7 +94,7 @@ impl PhotoStore {
     ) -> Result<FetchedPhotos, Failure> {
         let fetcher = Fetcher::new(settings)
             .map_err(|error| Failure::new(Status::Usage, format!("--media-ca: {error}")))?;
-        // A killed import left it.
+        // A killed import may have left the directory.
         remove_directory(&self.staging).map_err(|error| io_failure(&self.staging, &error))?;
         fs::create_dir(&self.staging).map_err(|error| io_failure(&self.staging, &error))?;
         let is_fetching = clean_up_on_interrupt(&self.staging);
@@ -102,7 +103,6 @@ impl PhotoStore {
             next: AtomicUsize::new(0),
             fetcher,
             staging: &self.staging,
-            // Decoding takes hundreds of megabytes.
             decoder: Mutex::new(()),
             progress: WorkProgress::begin("pictures fetched", urls.len() as u64),
             fetched: Mutex::new(FetchedPhotos::default()),
@@ -136,23 +136,21 @@ impl PhotoStore {
         File::open(&self.media)?.sync_all()
     }
 
-    /// Removes fetched pictures that were not moved.
+    /// Removes the fetched pictures that were not moved into the folder.
     pub(super) fn discard(&self) {
         let _gone = remove_directory(&self.staging);
     }
 
-    /// Removes the files of all pictures but these; returns how many files there were.
+    /// Removes the files of all pictures but those of which one of `digests` is a file; returns how many it removed.
     pub(super) fn remove_all_but(&mut self, digests: &[String]) -> Result<u64, Failure> {
-        let digests: HashSet<&str> = digests.iter().map(String::as_str).collect();
+        let mut kept: HashSet<String> = digests.iter().cloned().collect();
         let before = self.table.len();
-        self.table.retain(|_, files| {
-            digests.contains(files.full.as_str()) || digests.contains(files.thumbnail.as_str())
-        });
-        // A picture of an author uses only the small file, but the other one belongs to it.
-        let mut used = HashSet::new();
+        self.table
+            .retain(|_, files| kept.contains(&files.full) || kept.contains(&files.thumbnail));
+        // A review may use only one of the two files of a picture; the other one belongs to it.
         for files in self.table.values() {
-            used.insert(files.full.as_str());
-            used.insert(files.thumbnail.as_str());
+            kept.insert(files.full.clone());
+            kept.insert(files.thumbnail.clone());
         }
         let mut removed = 0;
         let entries = match fs::read_dir(&self.media) {
@@ -160,12 +158,12 @@ impl PhotoStore {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
             Err(error) => return Err(io_failure(&self.media, &error)),
         };
-        for entry in entries.filter_map(Result::ok) {
+        for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let Some(digest) = name.strip_suffix(PHOTO_EXTENSION) else {
                 continue;
             };
-            if !used.contains(digest) && !digests.contains(digest) {
+            if !kept.contains(digest) {
                 fs::remove_file(entry.path()).map_err(|error| io_failure(&entry.path(), &error))?;
                 removed += 1;
             }
@@ -189,24 +187,34 @@ impl PhotoStore {
 /// What the threads of one import share.
 struct FetchJob<'j> {
     urls: &'j [String],
+    /// The position of the next address.
     next: AtomicUsize,
     fetcher: Fetcher,
     staging: &'j Path,
+    /// Held while a picture is decoded, which takes hundreds of megabytes.
     decoder: Mutex<()>,
     progress: WorkProgress,
     fetched: Mutex<FetchedPhotos>,
 }
 
+/// The files of a picture that was fetched.
+struct WrittenPhoto {
+    files: PhotoFiles,
+    /// The bytes of both files.
+    bytes: u64,
+}
+
 impl FetchJob<'_> {
+    /// Fetches one picture after another, until no thread has any left to begin.
     fn run(&self) {
         while let Some(url) = self.urls.get(self.next.fetch_add(1, Ordering::Relaxed)) {
             let outcome = self.fetch(url);
             let mut fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner);
             match outcome {
-                Ok((files, bytes)) => {
-                    fetched.table.insert(url.clone(), files);
+                Ok(written) => {
+                    fetched.table.insert(url.clone(), written.files);
                     fetched.counts.fetched += 1;
-                    fetched.counts.bytes += bytes;
+                    fetched.counts.bytes += written.bytes;
                 }
                 Err(error) => {
                     fetched.counts.failed += 1;
@@ -221,8 +229,8 @@ impl FetchJob<'_> {
         }
     }
 
-    /// Fetches a picture, and writes both of its files; returns them with their bytes.
-    fn fetch(&self, url: &str) -> Result<(PhotoFiles, u64), PictureError> {
+    /// Fetches a picture, and writes both of its files.
+    fn fetch(&self, url: &str) -> Result<WrittenPhoto, PictureError> {
         let bytes = self.fetcher.fetch(url)?;
         let decoder = self.decoder.lock().unwrap_or_else(PoisonError::into_inner);
         let photo = EncodedPhoto::of(&bytes)?;
@@ -231,8 +239,11 @@ impl FetchJob<'_> {
             full: self.write(&photo.full)?,
             thumbnail: self.write(&photo.thumbnail)?,
         };
-        let written = photo.full.len() + photo.thumbnail.len();
-        Ok((files, written as u64))
+        let bytes = photo.full.len() + photo.thumbnail.len();
+        Ok(WrittenPhoto {
+            files,
+            bytes: bytes as u64,
+        })
     }
 
     /// Writes a file, and returns its digest.
@@ -246,7 +257,7 @@ impl FetchJob<'_> {
     }
 }
 
-/// Removes the staging directory and ends the program on Ctrl-C, as long as the returned flag is set.
+/// On Ctrl-C, removes the staging directory and ends the program, as long as the returned flag is set.
 fn clean_up_on_interrupt(staging: &Path) -> Arc<AtomicBool> {
     let is_fetching = Arc::new(AtomicBool::new(true));
     let flag = Arc::clone(&is_fetching);
@@ -271,7 +282,7 @@ fn clean_up_on_interrupt(staging: &Path) -> Arc<AtomicBool> {
     is_fetching
 }
 
-/// Writes a file that is on disk before anything refers to it.
+/// Writes a file, and returns when it is on disk.
 fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(bytes)?;

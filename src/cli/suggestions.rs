@@ -1,4 +1,4 @@
-//! What the page of a business lacks, each with JSON to paste: for the text of `reviewd check`.
+//! What the page of a business lacks, for `reviewd check`. Each suggestion has JSON to paste.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::dataset::trade_of_type;
 use crate::insights::name_candidates;
 use crate::model::{Business, Dataset};
 
-/// People that are suggested; further ones are not.
+/// Most people that are suggested.
 const PEOPLE_MAX: usize = 5;
 
 /// Titles before the name of a person.
@@ -18,8 +18,8 @@ const TITLES: [&str; 12] = [
     "Dr", "Mr", "Mrs", "Ms", "Attorney", "Chef", "Frau", "Herr", "Dra", "Mme", "Sra", "Sr",
 ];
 
-/// Reviews that must name a person who is not listed.
-const MENTIONS_MIN: u32 = 2;
+/// The least number of reviews that name a person who is suggested.
+const REVIEWS_MIN: u32 = 2;
 
 /// A key that the page lacks.
 #[derive(Debug, PartialEq, Serialize)]
@@ -60,6 +60,7 @@ impl fmt::Display for Suggestion {
 /// Returns what the page of the business lacks.
 pub(super) fn suggestions(dataset: &Dataset) -> Vec<Suggestion> {
     let business = &dataset.business;
+    let trade = trade_of_type(&business.kind);
     let mut found = Vec::new();
     if business.address.street_address.is_empty() && business.address.locality.is_empty() {
         let address = json!({"street_address": "1 Main St", "locality": "Quillhaven", "region": "CO", "postal_code": "80699",
@@ -71,11 +72,10 @@ pub(super) fn suggestions(dataset: &Dataset) -> Vec<Suggestion> {
         ));
     }
     if business.opening_hours.is_empty() {
-        let hours = json!(hours(trade_of_type(&business.kind)));
         found.push(Suggestion::of(
             "business.opening_hours",
             "visitors do not learn when you are open",
-            hours,
+            json!(usual_hours(trade)),
         ));
     }
     if business.telephone.is_empty() {
@@ -93,22 +93,22 @@ pub(super) fn suggestions(dataset: &Dataset) -> Vec<Suggestion> {
             json!(description),
         ));
     }
-    let people = people(dataset);
-    if !people.is_empty() {
-        let title = title(trade_of_type(&business.kind));
-        let listed = people
-            .iter()
-            .map(|name| json!({"name": name, "title": title}));
-        let all: Vec<Value> = existing(business).into_iter().chain(listed).collect();
-        let names = people.join(", ");
+    let unlisted = unlisted_people(dataset);
+    if !unlisted.is_empty() {
+        let names = unlisted.join(", ");
         let message = format!("reviews name people whom the business does not list ({names})");
-        found.push(Suggestion::of("business.technicians", &message, json!(all)));
+        let people = people_with(business, &unlisted, usual_title(trade));
+        found.push(Suggestion::of(
+            "business.technicians",
+            &message,
+            json!(people),
+        ));
     }
     found
 }
 
 /// The usual hours of a trade, in the notation of schema.org.
-fn hours(trade: &str) -> Vec<&'static str> {
+fn usual_hours(trade: &str) -> Vec<&'static str> {
     match trade {
         "legal" => vec!["Mo-Th 08:30-17:30", "Fr 08:30-16:00"],
         "restaurant" => vec!["Tu-Su 11:30-22:00"],
@@ -118,8 +118,8 @@ fn hours(trade: &str) -> Vec<&'static str> {
     }
 }
 
-/// A title of the people of a trade.
-fn title(trade: &str) -> &'static str {
+/// The usual title of the people of a trade.
+fn usual_title(trade: &str) -> &'static str {
     match trade {
         "legal" => "Attorney",
         "medical" => "Physician",
@@ -131,38 +131,40 @@ fn title(trade: &str) -> &'static str {
     }
 }
 
-fn existing(business: &Business) -> Vec<Value> {
-    let people = business.technicians.iter();
+/// The people of the business, and those with these names, who get the title.
+fn people_with(business: &Business, names: &[String], title: &str) -> Vec<Value> {
+    let mut people = Vec::new();
+    for person in &business.technicians {
+        people.push(json!({"name": person.name, "title": person.title}));
+    }
+    for name in names {
+        people.push(json!({"name": name, "title": title}));
+    }
     people
-        .map(|person| json!({"name": person.name, "title": person.title}))
-        .collect()
 }
 
-/// Names that the business does not list: of people in the taxonomy whom reviews mention, after a title in the texts of
-/// several reviews, and those that several reviews thank; most frequent first.
-fn people(dataset: &Dataset) -> Vec<String> {
-    let listed: Vec<String> = dataset
-        .business
-        .technicians
-        .iter()
-        .map(|person| person.name.to_lowercase())
-        .collect();
-    let aliases: Vec<String> = dataset
-        .taxonomy
-        .technicians
-        .iter()
-        .flat_map(|person| std::iter::once(&person.name).chain(&person.aliases))
-        .map(|name| name.to_lowercase())
-        .collect();
+/// Names of people whom reviews name and the business does not list, most frequent first. These are people of the
+/// taxonomy whom a review mentions, names after a title in several reviews, and names that several reviews thank.
+fn unlisted_people(dataset: &Dataset) -> Vec<String> {
+    let mut listed: Vec<String> = Vec::new();
+    for person in &dataset.business.technicians {
+        listed.push(person.name.to_lowercase());
+    }
+    let mut known = listed.clone();
+    for person in &dataset.taxonomy.technicians {
+        known.push(person.name.to_lowercase());
+        known.extend(person.aliases.iter().map(|alias| alias.to_lowercase()));
+    }
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     for review in &dataset.reviews {
         for name in &review.mentioned_technicians {
             if !is_within_any(name, &listed) {
-                *counts.entry(name.clone()).or_default() += MENTIONS_MIN;
+                // One review is enough for a person of the taxonomy.
+                *counts.entry(name.clone()).or_default() += REVIEWS_MIN;
             }
         }
         let mut titled = titled_names(&review.text);
-        titled.retain(|name| !is_within_any(name, &listed) && !is_within_any(name, &aliases));
+        titled.retain(|name| !is_within_any(name, &known));
         titled.sort_unstable();
         titled.dedup();
         for name in titled {
@@ -172,24 +174,24 @@ fn people(dataset: &Dataset) -> Vec<String> {
     for candidate in name_candidates(dataset) {
         let name = candidate.name;
         let is_part = counts.keys().any(|counted| counted.contains(&name));
-        if !is_part && !is_within_any(&name, &listed) && !is_within_any(&name, &aliases) {
+        if !is_part && !is_within_any(&name, &known) {
             counts.insert(name, candidate.thanked_count as u32);
         }
     }
     let mut people: Vec<(String, u32)> = counts.into_iter().collect();
-    people.retain(|(_, count)| *count >= MENTIONS_MIN);
+    people.retain(|(_, count)| *count >= REVIEWS_MIN);
     people.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), name.clone()));
     people.truncate(PEOPLE_MAX);
     people.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Tells whether `name` is one of `names`, which are in lower case, or a part of one.
+/// Returns whether `name` is one of `names`, which are in lower case, or a part of one.
 fn is_within_any(name: &str, names: &[String]) -> bool {
     let name = name.to_lowercase();
     names.iter().any(|other| other.contains(&name))
 }
 
-/// The names after a title such as "Dr.": one or two words that begin with a capital letter.
+/// Returns the names after a title such as "Dr.": one or two words that begin with a capital letter.
 fn titled_names(text: &str) -> Vec<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut names = Vec::new();
@@ -204,7 +206,7 @@ fn titled_names(text: &str) -> Vec<String> {
                 break;
             }
             name.push(plain);
-            // A name does not go on after a comma or at the end of a sentence.
+            // A name ends at a comma and at the end of a sentence.
             if plain.len() < next.len() {
                 break;
             }
