@@ -42,10 +42,10 @@ const DATABASE_SCHEMA: &str = "reviewd";
 /// Most connections that can be allowed.
 const CONNECTIONS_MAX: i64 = 1_000_000;
 
-/// Longest time that --hsts can be set to, two years: the most that the preload lists of browsers ask for.
-const HSTS_MAX: i64 = 63_072_000;
+/// Most seconds that --hsts can be set to: two years, the most that the preload lists of browsers ask for.
+const HSTS_MAX_S: i64 = 63_072_000;
 
-/// Least memory for bytes in flight.
+/// The least memory for bytes in flight, in bytes.
 const IN_FLIGHT_BYTES_MIN: u64 = 1 << 20;
 
 /// Most subscriptions that can be allowed; each takes a row.
@@ -88,7 +88,7 @@ pub struct ServeArgs {
     tls_key: Option<PathBuf>,
     /// Seconds for which browsers use HTTPS only (Strict-Transport-Security); needs --tls-cert, as behind a proxy the
     /// proxy sends the header [default: no such header]
-    #[arg(long, value_name = "SECONDS", requires = "tls_cert", value_parser = number(0, HSTS_MAX))]
+    #[arg(long, value_name = "SECONDS", requires = "tls_cert", value_parser = number(0, HSTS_MAX_S))]
     hsts: Option<u32>,
     /// Address or network of a reverse proxy, such as 10.0.0.0/8, whose X-Forwarded-For names the client; may be
     /// repeated
@@ -105,8 +105,8 @@ pub struct ServeArgs {
     /// Disable the hub: its address answers 503, and it stores nothing
     #[arg(long)]
     no_hub: bool,
-    /// PostgreSQL database that replicas share, postgres://USER:PASSWORD@HOST/NAME; set the variable instead of the flag
-    /// if it has a password, as other users can see flags [default: a file in --state]
+    /// PostgreSQL database that replicas share, postgres://USER:PASSWORD@HOST/NAME; set the variable instead of the
+    /// flag if it has a password, as other users can see flags [default: a file in --state]
     #[arg(long, value_name = "URL", hide_env_values = true)]
     store: Option<SecretFlag>,
     /// Waits after the first failed delivery, the second, and so on, each plus up to 25 %; after one failure more in a
@@ -127,13 +127,15 @@ pub struct ServeArgs {
     /// Ports that callbacks may use
     #[arg(long, value_name = "RANGES", default_value = "443,8443,1024-", value_parser = Ports::parse)]
     callback_ports: Ports,
-    /// Requests to the hub per minute from one client address (IPv6: a /64; a /48 gets four times as many), then 429; 0 means no limit
+    /// Requests to the hub per minute from one client address (IPv6: a /64; a /48 gets four times as many), then 429; 0
+    /// means no limit
     #[arg(long, value_name = "COUNT", default_value = "60", value_parser = number(0, RATE_MAX))]
     hub_rate: u32,
     /// Limit of subscriptions, then 503; a hundredth as many requests may wait for verification
     #[arg(long, value_name = "COUNT", default_value = "100000", value_parser = number(1, SUBSCRIPTIONS_MAX))]
     subscriptions_max: u32,
-    /// Limit of subscriptions of one callback host and port, then 429; a hundredth as many requests may wait for verification
+    /// Limit of subscriptions of one callback host and port, then 429; a hundredth as many requests may wait for
+    /// verification
     #[arg(long, value_name = "COUNT", default_value = "1000", value_parser = number(1, SUBSCRIPTIONS_MAX))]
     subscriptions_per_host: u32,
     /// Directory for data that must survive a restart, such as subscriptions; created with access for its owner only
@@ -303,7 +305,7 @@ pub(super) fn data_directory(named: Option<&Path>) -> Option<&Path> {
     if usual.is_dir() { Some(usual) } else { None }
 }
 
-/// Parses a time of which 0 means never.
+/// Parses the time between two checks of the data files; 0 means that they are not checked.
 fn parse_poll(text: &str) -> Result<Duration, ValueError> {
     match parse_time(text)? {
         Duration::ZERO => Ok(Duration::ZERO),
@@ -311,7 +313,7 @@ fn parse_poll(text: &str) -> Result<Duration, ValueError> {
     }
 }
 
-/// Parses the memory for bytes in flight, which has room for one response of any usual size.
+/// Parses the memory for bytes in flight. It cannot be so small that there is no room for a response of usual size.
 fn parse_in_flight_memory(text: &str) -> Result<u64, ValueError> {
     let bytes = parse_size(text)?;
     if bytes < IN_FLIGHT_BYTES_MIN {

@@ -23,21 +23,28 @@ pub(super) struct ConfigArgs {
 struct Setting {
     flag: String,
     variable: String,
-    /// `None` if the service computes the default.
+    /// `None` if it is not set and has no default, or if the service computes the default.
     value: Option<String>,
     origin: &'static str,
 }
 
 /// Prints the settings that `serve` would start with; `matches` are those of the whole program.
+///
+/// # Errors
+/// Those of `serve`, for flags that contradict each other.
 pub(super) fn settings(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Failure> {
-    // Refuses contradictory flags, like `serve`.
     args.serve.config()?;
     let program = command();
     let none = ArgMatches::default();
     let matches = matches.subcommand_matches("config").unwrap_or(&none);
-    let serve = program.find_subcommand("serve");
-    let flags = serve.into_iter().flat_map(clap::Command::get_arguments);
-    let settings: Vec<Setting> = flags.filter_map(|flag| setting(flag, matches)).collect();
+    let mut settings: Vec<Setting> = Vec::new();
+    if let Some(serve) = program.find_subcommand("serve") {
+        settings.extend(
+            serve
+                .get_arguments()
+                .filter_map(|flag| setting(flag, matches)),
+        );
+    }
     let text: String = if args.json {
         serde_json::to_string(&settings).expect("texts are JSON") + "\n"
     } else {
@@ -46,6 +53,7 @@ pub(super) fn settings(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Fa
     print(text.as_bytes())
 }
 
+/// Returns the setting of a flag; `None` for an argument without a name or a variable.
 fn setting(flag: &Arg, matches: &ArgMatches) -> Option<Setting> {
     let id = flag.get_id().as_str();
     let origin = match matches.value_source(id) {
@@ -70,6 +78,7 @@ fn setting(flag: &Arg, matches: &ArgMatches) -> Option<Setting> {
     })
 }
 
+/// Returns a line with the setting.
 fn render(setting: &Setting) -> String {
     let Setting {
         flag,

@@ -1,4 +1,4 @@
-//! Exit statuses, with the numbers of sysexits.h, and their errors.
+//! How commands print and fail: the exit statuses, most of them with the numbers of sysexits.h.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -45,7 +45,7 @@ pub(super) enum Status {
 #[error("{message}")]
 pub struct Failure {
     pub(super) status: Status,
-    /// The error and its remedy, in one line or one line per problem.
+    /// The error and its remedy, in one line, or in one line for each problem.
     pub(super) message: String,
 }
 

@@ -1,5 +1,5 @@
-//! `reviewd export DIR`: prints the published reviews as a table for spreadsheets, or as one JSON object a line; or writes
-//! the pages as files.
+//! `reviewd export DIR`: prints the published reviews as a table for spreadsheets, or as JSON with one object on a
+//! line. With `--site` it writes the pages as files.
 
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ const COLUMNS: [&str; 19] = [
 /// Separates several names in a field.
 const SEPARATOR: &str = "; ";
 
-/// Bytes that are collected before they are written.
+/// Bytes of output that are collected before they are written.
 const CHUNK_BYTES: usize = 1 << 16;
 
 #[derive(Args)]
@@ -141,7 +141,7 @@ fn field(object: &Value, key: &str) -> String {
     object[key].as_str().unwrap_or_default().to_owned()
 }
 
-/// Appends a row of a table (RFC 4180).
+/// Appends a row of a table in CSV (RFC 4180).
 fn push_row(out: &mut Vec<u8>, fields: &[String]) {
     for (at, field) in fields.iter().enumerate() {
         if at > 0 {
@@ -153,7 +153,7 @@ fn push_row(out: &mut Vec<u8>, fields: &[String]) {
 }
 
 /// Appends a field, in quotation marks if it needs them. A field that a spreadsheet would take for a formula gets an
-/// apostrophe before it: the public writes the texts, and an owner opens the table.
+/// apostrophe before it, because the author of a review may have written it, and the owner opens the table.
 fn push_field(out: &mut Vec<u8>, field: &str) {
     let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let apostrophe = if is_formula { "'" } else { "" };

@@ -11,6 +11,7 @@ use super::init::parse_name;
 use super::photos::PhotoStore;
 use crate::clock;
 use crate::dataset::is_review_id;
+use crate::import::Merge;
 use crate::model::RemovedReview;
 
 #[derive(Args)]
@@ -35,36 +36,25 @@ fn parse_id(id: &str) -> Result<String, &'static str> {
     Ok(id.to_owned())
 }
 
-/// Removes the reviews and adds them to `ignored.json`.
+/// Removes the reviews and adds them to `ignored.json`; then removes the pictures that no other review has.
 pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
     let folder = Folder::open(&args.data, false)?;
     let mut merge = folder.merge()?;
     let mut list = folder.ignored.clone();
+    check_ids(&args.ids, &merge, &list)?;
     let mut report = String::new();
-    let mut unknown: Vec<&str> = Vec::new();
     for id in &args.ids {
-        let is_ignored = list.iter().any(|entry| entry.id == *id);
-        if merge.source_of(id).is_none() && !is_ignored {
-            unknown.push(id);
-        }
-    }
-    if !unknown.is_empty() {
-        let message = format!(
-            "no review has the id {}; nothing was changed",
-            unknown.join(", ")
-        );
-        return Err(Failure::new(Status::Data, message));
-    }
-    for id in &args.ids {
-        let is_removed = merge.forget(id);
-        let is_new = list.iter().all(|entry| entry.id != *id);
-        let outcome = match (is_removed, is_new) {
-            (true, true) => "removed, and on the ignore list",
-            (true, false) => "removed; was on the ignore list",
-            (false, _) => "was on the ignore list",
+        let was_stored = merge.forget(id);
+        let was_listed = list.iter().any(|entry| entry.id == *id);
+        let outcome = if !was_stored {
+            "was on the ignore list"
+        } else if was_listed {
+            "removed; was on the ignore list"
+        } else {
+            "removed, and on the ignore list"
         };
         report.push_str(&format!("{id}: {outcome}\n"));
-        if is_new {
+        if !was_listed {
             list.push(RemovedReview {
                 id: id.clone(),
                 date: clock::now().date(),
@@ -84,4 +74,23 @@ pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
         file.display()
     ));
     print(report.as_bytes())
+}
+
+/// Fails if one of the ids is neither that of a review nor on the ignore list.
+fn check_ids(ids: &[String], merge: &Merge<'_>, list: &[RemovedReview]) -> Result<(), Failure> {
+    let mut unknown: Vec<&str> = Vec::new();
+    for id in ids {
+        let is_listed = list.iter().any(|entry| entry.id == *id);
+        if merge.source_of(id).is_none() && !is_listed {
+            unknown.push(id);
+        }
+    }
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "no review has the id {}; nothing was changed",
+        unknown.join(", ")
+    );
+    Err(Failure::new(Status::Data, message))
 }

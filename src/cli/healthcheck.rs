@@ -14,13 +14,13 @@ const TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Sends the request, and fails unless the status is 200 to 299.
 pub(super) fn run(url: &Url) -> Result<(), Failure> {
-    // The certificate names the public host, not a loopback address. Verification would prove little: with a plain
-    // http URL, any local process on the port is accepted as well.
+    // The certificate names the public host and not a loopback address, so it is not verified there. Verification would
+    // prove little: with a plain http URL, any local process on the port is accepted as well.
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     let is_unverified = address.is_ok_and(|address| address.is_loopback());
     let tls = TlsConfig::builder().disable_verification(is_unverified);
-    // Without a proxy, whose response would say nothing about the service.
+    // A proxy is not used, as its response would say nothing about the service.
     let config = Agent::config_builder()
         .proxy(None)
         .tls_config(tls.build())

@@ -48,7 +48,7 @@ use url::Url;
 
 use crate::platform;
 pub use config::ServeArgs;
-use exit::{Status, tell};
+use exit::{Failure, Status, tell};
 use values::parse_http_url;
 
 const AFTER_HELP: &str = "\
@@ -181,7 +181,7 @@ published for mirrors, the reason is not. docs/erasure.md lists other copies.
 Example:
   reviewd forget 01EBE3JY0F1H7ZNVH1E8G8W00Z --reason 'asked by the author'";
 
-/// The flags of `serve` that its short help shows; `--help` shows all.
+/// The flags that the short help of `serve` shows; `--help` shows all.
 const COMMON_FLAGS: [&str; 10] = [
     "data",
     "listen",
@@ -291,16 +291,30 @@ pub fn run() -> ExitCode {
     platform::disable_huge_pages();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let is_bare = arguments.len() == 1;
-    let (cli, matches) = match parse(&with_command(arguments)) {
+    let parsed = match parse(&with_command(arguments)) {
         Ok(parsed) => parsed,
         Err(error) => {
             // A closed terminal or pipe changes nothing: the exit status tells the result.
             let _closed = error.print();
-            let is_usage = error.use_stderr();
-            return ExitCode::from(if is_usage { Status::Usage as u8 } else { 0 });
+            // Help and version are on standard output, and no error.
+            if error.use_stderr() {
+                return ExitCode::from(Status::Usage as u8);
+            }
+            return ExitCode::SUCCESS;
         }
     };
-    let ended = match cli.command {
+    match run_command(parsed, is_bare) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            tell(&failure);
+            ExitCode::from(failure.status as u8)
+        }
+    }
+}
+
+/// Runs the command; `is_bare` says that the program was started without arguments.
+fn run_command(parsed: CommandLine, is_bare: bool) -> Result<(), Failure> {
+    match parsed.cli.command {
         Command::Serve(args) => serve::run(&args, is_bare),
         Command::Check(args) => check::run(&args),
         Command::Hub(args) => hub::run(&args),
@@ -323,20 +337,13 @@ pub fn run() -> ExitCode {
         Command::Render(args) => render::run(&args),
         Command::Insights(args) => insights::run(&args),
         Command::Mcp(args) => mcp::run(&args),
-        Command::Config(args) => config_list::settings(&args, &matches),
+        Command::Config(args) => config_list::settings(&args, &parsed.matches),
         Command::Healthcheck { url } => healthcheck::run(&url),
-    };
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            tell(&failure);
-            ExitCode::from(failure.status as u8)
-        }
     }
 }
 
-/// Returns clap's definition of the command line: tests read it, and `examples/manual` makes the manual pages and the shell
-/// completions from it.
+/// Returns clap's definition of the command line: tests read it, and `examples/manual` makes the manual pages and the
+/// shell completions from it.
 #[must_use]
 pub fn command() -> clap::Command {
     with_variables(|_| true)
@@ -344,54 +351,66 @@ pub fn command() -> clap::Command {
 
 /// Returns the definition of the command line, in which a flag reads its variable if `is_used` accepts the name.
 ///
-/// Each flag has a variable, except the flags of the subcommands of `hub` and of some of `notify`: `REVIEWD_POLL` for a flag of `serve`, also
-/// in other commands, and `REVIEWD_IMPORT_STRICT` for a flag that only `import` has.
+/// Each flag of a command has a variable: `REVIEWD_POLL` for a flag of `serve`, also in other commands, and
+/// `REVIEWD_IMPORT_STRICT` for a flag that only `import` has. Of the flags of a command's own commands, such as those
+/// of `source add`, only the flags of `notify test` that `serve` has, too, read a variable.
 fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
     let program = Cli::command();
-    let serve = program.find_subcommand("serve").into_iter();
-    let shared: HashSet<clap::Id> = serve
-        .flat_map(|serve| serve.get_arguments().map(|flag| flag.get_id().clone()))
-        .collect();
+    let mut shared: HashSet<clap::Id> = HashSet::new();
+    if let Some(serve) = program.find_subcommand("serve") {
+        shared.extend(serve.get_arguments().map(|flag| flag.get_id().clone()));
+    }
     program.mut_subcommands(|command| {
         let command_name = command.get_name().to_owned();
         let has_groups = ["serve", "config"].contains(&&*command_name);
         let mut group = None;
         command.mut_args(|flag| {
             let is_shared = shared.contains(flag.get_id());
-            let name = match flag.get_long() {
-                Some(long) => long,
-                // An argument without a name that `serve` has as a flag, such as the directory of the data.
-                None if is_shared => flag.get_id().as_str(),
-                None => return flag,
+            let Some(name) = name_of(&flag, is_shared) else {
+                return flag;
             };
-            if has_groups && let Some((_, begun)) = GROUPS.iter().find(|(first, _)| *first == name)
+            if has_groups
+                && let Some((_, heading)) = GROUPS.iter().find(|(first, _)| *first == name)
             {
-                group = Some(*begun);
+                group = Some(*heading);
             }
-            let is_rare = command_name == "serve" && !COMMON_FLAGS.contains(&name);
-            let long_name = if is_shared {
+            let is_rare = command_name == "serve" && !COMMON_FLAGS.contains(&&*name);
+            let variable = if is_shared {
                 format!("reviewd_{name}")
             } else {
                 format!("reviewd_{command_name}_{name}")
             };
-            let variable = long_name.replace('-', "_").to_uppercase();
-            let grouped = flag.help_heading(group).hide_short_help(is_rare);
-            let parsed = match grouped.get_action() {
+            let variable = variable.replace('-', "_").to_uppercase();
+            let flag = flag.help_heading(group).hide_short_help(is_rare);
+            let flag = match flag.get_action() {
                 // A variable such as REVIEWD_NO_HUB may also be `yes`.
-                ArgAction::SetTrue => grouped.value_parser(BoolishValueParser::new()),
+                ArgAction::SetTrue => flag.value_parser(BoolishValueParser::new()),
                 // So that `--threads -1` is a wrong number and not another flag.
-                _ => grouped.allow_negative_numbers(true),
+                _ => flag.allow_negative_numbers(true),
             };
             if is_used(&variable) {
-                parsed.env(variable)
+                flag.env(variable)
             } else {
-                parsed.env(None::<&str>)
+                flag.env(None::<&str>)
             }
         })
     })
 }
 
-/// Returns a warning for each variable of the environment that looks like one of ours and is none, such as a misspelt one.
+/// Returns the name by which a variable sets an argument. An argument that has no name itself has one if `serve` has a
+/// flag for it, such as the directory of the data.
+fn name_of(argument: &clap::Arg, is_shared: bool) -> Option<String> {
+    if let Some(long) = argument.get_long() {
+        return Some(long.to_owned());
+    }
+    if is_shared {
+        return Some(argument.get_id().as_str().to_owned());
+    }
+    None
+}
+
+/// Returns a warning for each variable of the environment that begins like ours and does not exist, such as a misspelt
+/// one.
 fn unknown_variables() -> Vec<String> {
     let mut ours = HashSet::new();
     for command in command().get_subcommands() {
@@ -423,24 +442,34 @@ fn unknown_variables() -> Vec<String> {
     warnings
 }
 
+/// A parsed command line.
+struct CommandLine {
+    cli: Cli,
+    /// The same, with the origin of each value.
+    matches: ArgMatches,
+}
+
 /// Parses a command line and the variables of its flags.
-fn parse(arguments: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
+fn parse(arguments: &[OsString]) -> Result<CommandLine, clap::Error> {
     let matches = match with_variables(is_not_empty).try_get_matches_from(arguments) {
-        // The help names every variable.
+        // The help names every variable, also empty ones.
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
             command().try_get_matches_from(arguments)
         }
         matches => matches,
     }?;
-    Ok((Cli::from_arg_matches(&matches)?, matches))
+    let cli = Cli::from_arg_matches(&matches)?;
+    Ok(CommandLine { cli, matches })
 }
 
-/// Tells whether a variable is not set to nothing, which counts as unset: container settings often contain some of these.
+/// Returns false for a variable that is set to the empty text. It counts as unset, because settings of containers often
+/// contain such variables.
 fn is_not_empty(variable: &str) -> bool {
     std::env::var_os(variable).is_none_or(|value| !value.is_empty())
 }
 
-/// Inserts `serve` if no command is named: before flags, and if there are no arguments.
+/// Inserts `serve` if no command is named: before flags, or if there are no arguments. `--help` and `--version` stay
+/// those of the program.
 fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let own = ["-h", "--help", "-V", "--version"];
     let first = arguments.get(1).map(|first| first.to_string_lossy());

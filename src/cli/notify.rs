@@ -1,5 +1,5 @@
 //! `reviewd notify`: adds, lists, removes and tries the targets of notices in `notices.json`. Addresses and keys are
-//! secrets, which only `add` prints, and only a key that it has made.
+//! secrets, and are not printed, except that `add` prints a key that it has made.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -25,10 +25,10 @@ use crate::model::notices::{NoticeEvent, NoticeKind, NoticeSetting};
 use crate::notices;
 use crate::server::files;
 
-/// Bytes of a key that `add` makes: as many as the hash has.
+/// Bytes of a key that `add` makes: as many as the hash of the signatures has.
 const KEY_BYTES: usize = 32;
 
-/// The longest address on standard input.
+/// Most bytes of an address on standard input.
 const INPUT_BYTES_MAX: u64 = 4_096;
 
 #[derive(Args)]
@@ -202,7 +202,7 @@ fn filter(args: &AddArgs) -> Map<String, Value> {
     filter
 }
 
-/// Returns the address that was given, or the line on standard input.
+/// Returns the address on the command line; for `-` the line on standard input.
 fn address(SecretFlag(flag): &SecretFlag) -> Result<String, Failure> {
     if flag != "-" {
         return Ok(flag.clone());
@@ -213,7 +213,7 @@ fn address(SecretFlag(flag): &SecretFlag) -> Result<String, Failure> {
     Ok(text.trim().to_owned())
 }
 
-/// Returns the kind, or the kind and the first number from 2 on that no setting has as its id.
+/// Returns an id that no target has: the kind itself, or the kind with the first free number from 2.
 fn free_id(kind: &str, settings: &[NoticeSetting]) -> String {
     let mut id = kind.to_owned();
     let mut number = 1;
@@ -256,7 +256,7 @@ fn list(data: &Path, format: OutputFormat) -> Result<(), Failure> {
     }
 }
 
-/// Returns the filter as the file has it.
+/// Returns the members of a filter that are set, as they stand in the file.
 fn shown_filter(setting: &NoticeSetting) -> Map<String, Value> {
     let filter = &setting.filter;
     let events = filter.events.as_ref().map(|events| {
@@ -370,7 +370,8 @@ fn change(data: &Path, change: impl FnOnce(&mut Vec<Value>)) -> Result<(), Failu
     })
 }
 
-/// Replaces the file atomically by one that only its owner can read: the owner of the previous one, or of the reviews.
+/// Replaces the file atomically by one that only its owner can read. The owner is that of the previous file, or without
+/// one that of the reviews.
 fn replace(data: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let fresh = data.join(format!(".{}.{}.new", NOTICES.name, std::process::id()));
     let written = write_private(data, path, &fresh, bytes).and_then(|()| fs::rename(&fresh, path));

@@ -1,5 +1,5 @@
-//! Shows how far long work is, on standard error: a bar on a terminal, and a line every few seconds elsewhere, as in the
-//! log of a service manager.
+//! Shows on standard error how far long work is: a bar on a terminal, and a line every few seconds elsewhere, such as
+//! in the log of a service manager.
 
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::exit::tell;
 use crate::clock;
 
-/// Work that takes less shows nothing.
+/// Work that takes less time shows nothing.
 const QUIET_TIME: Duration = Duration::from_millis(500);
 
 /// Time between two lines.
@@ -19,6 +19,11 @@ const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How often a bar is drawn, in a second.
 const DRAWS_PER_S: u8 = 8;
+
+/// Work with more steps reads the clock only at each step that [`STEPS_PER_LOOK`] divides: for millions of steps,
+/// reading it each time could cost more than the steps.
+const MANY_STEPS: u64 = 10_000;
+const STEPS_PER_LOOK: u64 = 64;
 
 /// The progress of one kind of work; threads may share it. Dropping it removes the bar.
 #[derive(Debug)]
@@ -40,7 +45,7 @@ struct Shown {
 }
 
 impl WorkProgress {
-    /// Begins work of `total` steps; the label says what is done: "photos fetched".
+    /// Begins work of `total` steps; the label says what a step has done: "photos fetched".
     pub(super) fn begin(label: impl Into<String>, total: u64) -> WorkProgress {
         let now = clock::instant();
         WorkProgress {
@@ -59,8 +64,7 @@ impl WorkProgress {
     /// Counts a step.
     pub(super) fn step(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        // Reading the clock for each of millions of records would cost more than some of them.
-        if !done.is_multiple_of(64) && self.total > 10_000 {
+        if self.total > MANY_STEPS && !done.is_multiple_of(STEPS_PER_LOOK) {
             return;
         }
         let now = clock::instant();

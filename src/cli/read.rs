@@ -15,7 +15,8 @@ pub(super) fn read_dataset(path: &Path) -> Result<Decoded, Failure> {
     decode(path, files::read(path)?, "is not valid")
 }
 
-/// Checks the files of the directory at `path`; `what` says what is wrong with it if they have problems.
+/// Checks the files of the directory at `path`. If they have problems, the failure says of the directory what `what`
+/// says, and lists them.
 pub(super) fn decode(path: &Path, files: Files, what: &str) -> Result<Decoded, Failure> {
     let decoded = dataset::decode(files, clock::now());
     decoded.map_err(|problems| {

@@ -19,7 +19,7 @@ pub(super) struct RecordArgs {
     restart: bool,
 }
 
-/// Records all differences between the reviews and the record.
+/// Records what differs between the reviews and the record of changes.
 pub(super) fn run(args: &RecordArgs) -> Result<(), Failure> {
     let folder = Folder::open(&args.data, false)?;
     let counts = folder.record(args.restart)?;

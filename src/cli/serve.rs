@@ -25,7 +25,8 @@ use super::exit::{Failure, Status};
 /// Files of the state directory that contain secrets of subscribers.
 const PRIVATE_FILES: [&str; 4] = [FILE_NAME, "hub.sqlite3-wal", "hub.sqlite3-shm", "hub.lock"];
 
-/// Serves until a signal; prints a welcome on a terminal, or if `reviewd` was started without arguments.
+/// Serves until a signal. Prints a welcome on a terminal, and elsewhere if the program was started without arguments
+/// (`is_bare`).
 pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
     let _last_lines = set_up_logs(args)?;
     server::end_process_on_panic();
@@ -61,7 +62,7 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
     ended.map_err(|error| Failure::new(Status::Unavailable, error.to_string()))
 }
 
-/// Sets up the logs; the result writes the last lines when it is dropped.
+/// Sets up the logs. The result writes the last lines when it is dropped; there is none if another logger is in use.
 fn set_up_logs(args: &ServeArgs) -> Result<Option<LogGuard>, Failure> {
     match logs::set_up(&args.log_settings()) {
         Ok(guard) => Ok(Some(guard)),
@@ -76,7 +77,7 @@ fn set_up_logs(args: &ServeArgs) -> Result<Option<LogGuard>, Failure> {
     }
 }
 
-/// Writes `text` to standard output on a thread of its own: a terminal that is stopped must not delay signals.
+/// Writes `text` to standard output on a thread of its own, because a terminal that is stopped must not delay signals.
 fn print_beside(text: String) {
     let thread = thread::Builder::new().name("welcome".to_owned());
     // A closed standard output is no reason not to serve.
@@ -89,19 +90,21 @@ fn print_beside(text: String) {
 /// Status 78 unless it is exactly one listening TCP socket: listening on another address would go unnoticed.
 fn inherited() -> Result<Option<Arc<TcpListener>>, Failure> {
     let mut passed = ListenFd::from_env();
-    match (passed.len(), passed.take_tcp_listener(0)) {
-        (0, _) => Ok(None),
-        (1, Ok(Some(listener))) if SockRef::from(&listener).is_listener().unwrap_or(false) => {
-            Ok(Some(Arc::new(listener)))
-        }
-        (count, _) => {
-            let message = format!(
-                "LISTEN_FDS: {count} passed to this process, and not one listening TCP socket: the socket unit needs one \
-                 ListenStream= with a port, and Accept=no"
-            );
-            Err(Failure::new(Status::Config, message))
-        }
+    let count = passed.len();
+    if count == 0 {
+        return Ok(None);
     }
+    if count == 1
+        && let Ok(Some(listener)) = passed.take_tcp_listener(0)
+        && SockRef::from(&listener).is_listener().unwrap_or(false)
+    {
+        return Ok(Some(Arc::new(listener)));
+    }
+    let message = format!(
+        "LISTEN_FDS: {count} passed to this process, and not one listening TCP socket: the socket unit needs one \
+         ListenStream= with a port, and Accept=no"
+    );
+    Err(Failure::new(Status::Config, message))
 }
 
 /// Checks that the hub's state can be stored, before anything is served. Warns of subscriptions in the state directory,
@@ -112,12 +115,13 @@ fn check_location(location: &StoreLocation, config: &Config) -> Result<(), Failu
     {
         return check_state(directory);
     }
-    let file = config.state.as_ref().map(|state| state.join(FILE_NAME));
-    if let Some(file) = file.filter(|file| file.exists()) {
+    if let Some(state) = &config.state
+        && state.join(FILE_NAME).exists()
+    {
         warn!(
             "the subscriptions in {} are not served, as --store is given: copy them with `reviewd hub copy`, and \
              move the file away",
-            file.display()
+            state.join(FILE_NAME).display()
         );
     }
     let origin = match &config.base_url {
@@ -129,15 +133,16 @@ fn check_location(location: &StoreLocation, config: &Config) -> Result<(), Failu
     Ok(location.await_usable(origin.as_deref())?)
 }
 
-/// Refuses a state directory that can never be written. A full or broken disk is accepted: reviews are served without
-/// it, and the hub works again once it is repaired. A read-only file system is accepted if the directory has files,
-/// because it was writable before, and is refused otherwise.
+/// Creates the state directory if it is missing, and refuses one that can never be written.
+///
+/// A full or broken disk is accepted: reviews are served without it, and the hub works again once it is repaired. A
+/// read-only file system is accepted only if the directory has files, because then it was writable before.
 fn check_state(directory: &Path) -> Result<(), Failure> {
     let mut builder = DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(directory);
     let probe = directory.join(format!("writable.{}", std::process::id()));
     let written = made.and_then(|()| File::create_new(&probe));
-    // Fails if the file was not created, which is fine.
+    // This fails if the file could not be created.
     let _gone = fs::remove_file(&probe);
     if let Err(error) = written
         && !may_recover(&error, directory)
@@ -153,7 +158,7 @@ fn check_state(directory: &Path) -> Result<(), Failure> {
 }
 
 /// Removes the temporary files of processes that were killed while they wrote: `content-date.PID.new` and
-/// `writable.PID`. A process with the same id is this one, or it runs in another container with another directory.
+/// `writable.PID`. A file with the id of this process is of an earlier process, too: this one has written none yet.
 fn remove_drafts(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;
@@ -176,15 +181,13 @@ fn is_running(id: u32) -> bool {
     id.is_some_and(|id| test_kill_process(id) != Err(Errno::SRCH))
 }
 
-/// Returns the id of the process that wrote a temporary file of this name.
+/// Returns the id of the process that wrote a temporary file; `None` if the name is not that of one.
 fn draft_owner(name: &str) -> Option<u32> {
-    let draft = name
-        .strip_prefix("content-date.")
-        .and_then(|rest| rest.strip_suffix(".new"));
-    draft
-        .or_else(|| name.strip_prefix("writable."))?
-        .parse()
-        .ok()
+    let id = match name.strip_prefix("content-date.") {
+        Some(rest) => rest.strip_suffix(".new")?,
+        None => name.strip_prefix("writable.")?,
+    };
+    id.parse().ok()
 }
 
 /// Whether a state directory that cannot be written may be writable later, with the same settings.
@@ -198,9 +201,10 @@ fn may_recover(error: &io::Error, directory: &Path) -> bool {
     }
 }
 
-/// Restricts the files of the state to their owner: on a volume or after a restore others may have access. Modes are
-/// changed by path, because closing a descriptor of the hub's files would release all locks of this process. Warns of a
-/// directory in which any user can replace the files, whatever their modes.
+/// Restricts the files of the state to their owner, as others may have access on a volume or after a restore. Warns of
+/// a directory in which any user can replace the files, whatever their modes.
+///
+/// Modes are changed by path, because closing a descriptor of the hub's files would release all locks of this process.
 fn restrict_access(directory: &Path) {
     let mode = mode_of(directory);
     if mode & 0o002 != 0 {
@@ -218,7 +222,7 @@ fn restrict_access(directory: &Path) {
     }
 }
 
-/// Returns the permission bits of a file; none if it cannot be looked at.
+/// Returns the permission bits of a file; 0 if it is missing or cannot be looked at.
 fn mode_of(path: &Path) -> u32 {
     match fs::metadata(path) {
         Ok(metadata) => metadata.permissions().mode() & 0o7777,

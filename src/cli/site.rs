@@ -1,7 +1,7 @@
 //! `reviewd export DIR --site OUT`: writes the pages, the feeds and the data as files for a host without a server.
 //!
-//! Each file replaces its predecessor as a whole, the front page last; then files go that no page needs any more. A list
-//! of all files stands in `.reviewd-site`, so no other file is ever replaced or removed.
+//! Each file replaces its predecessor as a whole, the front page last. Then the files of earlier runs are removed that
+//! this run has not written. `.reviewd-site` lists all files, so no other file is ever replaced or removed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -16,20 +16,21 @@ use super::exit::{Failure, Status, tell};
 use super::read::read_dataset;
 use crate::http::documents::DOCUMENTS;
 use crate::model::{MEDIA_DIRECTORY, PHOTO_EXTENSION, Row};
-use crate::pages::{BrokenLink, Pages, StaticPage, with_photo_names};
+use crate::pages::{BrokenLink, Pages, StaticPage, StaticSite, with_photo_names};
 use crate::search::index::IndexOptions;
 use crate::server::process::search_memory;
 use crate::snapshot::{Snapshot, SnapshotSettings};
 
-/// The list of the files that a run has written.
+/// The file that lists the files of earlier runs.
 const LIST: &str = ".reviewd-site";
+/// The first line of the list.
 const LIST_HEAD: &str =
     "Files written by `reviewd export --site`, which may replace and remove them.";
 
-/// A file that is being written.
+/// The name of a file until it is complete.
 const PARTIAL: &str = ".reviewd-partial";
 
-/// Documents of the service that become files, and their names if these differ from the address.
+/// Documents of the service that become files: their addresses, and the names of the files.
 const FILES: [(&str, &str); 13] = [
     ("/site.css", "site.css"),
     ("/site.js", "site.js"),
@@ -60,15 +61,38 @@ pub(super) struct SiteExport<'a> {
 /// # Errors
 /// If the data cannot be used, the folder has files of others, or a file cannot be written.
 pub(super) fn write(export: &SiteExport<'_>) -> Result<(), Failure> {
-    let snapshot = Arc::new(read_snapshot(
-        export.data,
-        export.base_url,
-        export.language,
-    )?);
+    let snapshot = read_snapshot(export.data, export.base_url, export.language)?;
     let mut folder = SiteFolder::open(export.out)?;
     write_photos(&mut folder, &snapshot, &export.data.join(MEDIA_DIRECTORY))?;
-    let pages = Pages::for_files(Arc::clone(&snapshot));
+    let pages = Pages::for_files(Arc::new(snapshot));
     let mut site = pages.static_site();
+    write_documents(&mut folder, &pages, &mut site)?;
+    for row in 0..pages.snapshot().len() {
+        folder.write_page(site.review(Row(row)))?;
+    }
+    let front_page = site.front_page();
+    // The other pages link to these lists.
+    while let Some(page) = site.next_list().map_err(broken)? {
+        folder.write_page(Ok(page))?;
+    }
+    folder.write_page(front_page)?;
+    let summary = folder.finish()?;
+    tell(format_args!(
+        "{}: {} files, of which {} are new or changed; {} removed",
+        export.out.display(),
+        summary.all,
+        summary.changed,
+        summary.removed
+    ));
+    Ok(())
+}
+
+/// Writes the documents of the service, and the owner's logo.
+fn write_documents(
+    folder: &mut SiteFolder,
+    pages: &Pages,
+    site: &mut StaticSite<'_>,
+) -> Result<(), Failure> {
     let context = pages.context();
     for (address, name) in FILES {
         let row = DOCUMENTS
@@ -90,22 +114,6 @@ pub(super) fn write(export: &SiteExport<'_>) -> Result<(), Failure> {
         let html = String::from_utf8_lossy(&document.body);
         folder.write_page(site.frame(&html))?;
     }
-    for row in 0..snapshot.len() {
-        folder.write_page(site.review(Row(row)))?;
-    }
-    let front_page = site.front_page();
-    while let Some(page) = site.next_list().map_err(broken)? {
-        folder.write_page(Ok(page))?;
-    }
-    folder.write_page(front_page)?;
-    let summary = folder.finish()?;
-    tell(format_args!(
-        "{}: {} files, of which {} are new or changed; {} removed",
-        export.out.display(),
-        summary.all,
-        summary.changed,
-        summary.removed
-    ));
     Ok(())
 }
 
@@ -135,7 +143,7 @@ pub(super) fn read_snapshot(
     Ok(Snapshot::build(dataset, &settings))
 }
 
-/// Copies the pictures of the published reviews.
+/// Copies the pictures of the published reviews. One that cannot be read is named on standard error and left out.
 fn write_photos(folder: &mut SiteFolder, snapshot: &Snapshot, media: &Path) -> Result<(), Failure> {
     let digests: BTreeSet<&str> = snapshot.photo_digests().collect();
     for digest in digests {
@@ -148,7 +156,8 @@ fn write_photos(folder: &mut SiteFolder, snapshot: &Snapshot, media: &Path) -> R
     Ok(())
 }
 
-/// Returns the bytes of a document as a file: pictures have extensions, and feeds name no hub, which only a service has.
+/// Returns the bytes of a document as a file: addresses of pictures have extensions, and feeds name no hub, as only a
+/// service has one.
 fn file_bytes(name: &str, body: &[u8]) -> Vec<u8> {
     match name {
         "api/feed.json" => without_hubs(body),
@@ -160,6 +169,7 @@ fn file_bytes(name: &str, body: &[u8]) -> Vec<u8> {
     }
 }
 
+/// Returns a JSON feed without the list of hubs.
 fn without_hubs(feed: &[u8]) -> Vec<u8> {
     let mut feed: Value = serde_json::from_slice(feed).unwrap_or_default();
     if let Value::Object(keys) = &mut feed {
@@ -168,7 +178,7 @@ fn without_hubs(feed: &[u8]) -> Vec<u8> {
     with_photo_names(&feed.to_string()).into()
 }
 
-/// The feed has the link to the hub on a line of its own.
+/// Returns an Atom feed without the link to the hub, which is on a line of its own.
 fn without_hub_line(feed: &str) -> String {
     let lines = feed.split_inclusive('\n');
     lines
@@ -187,14 +197,17 @@ struct SiteSummary {
     removed: usize,
 }
 
-/// A folder whose files a run of ours has written.
+/// A folder of which `reviewd export --site` has written the files.
 struct SiteFolder {
     root: PathBuf,
-    /// The files of the runs before.
+    /// The files of earlier runs.
     listed: BTreeSet<String>,
+    /// The files of this run.
     written: BTreeSet<String>,
+    /// How many of these are new or differ from those of earlier runs.
     changed: usize,
-    /// The list, to which each new file is added before it is written: so a later run knows it although this one ends.
+    /// The list. Each new file is added before it is written, so a later run knows the file even if this run is
+    /// interrupted.
     list: File,
 }
 
@@ -208,23 +221,15 @@ impl SiteFolder {
         let path = root.join(LIST);
         let mut listed = BTreeSet::new();
         match fs::read_to_string(&path) {
-            Ok(list) => listed.extend(
-                list.lines()
-                    .skip(1)
-                    .filter(|name| is_inside(name))
-                    .map(str::to_owned),
-            ),
+            Ok(list) => {
+                // The first line is no name.
+                let names = list.lines().skip(1).filter(|name| is_inside(name));
+                listed.extend(names.map(str::to_owned));
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut entries = fs::read_dir(root).map_err(|error| failed(root, &error))?;
-                if entries.next().is_some() {
-                    let message = format!(
-                        "{}: has files that `reviewd export --site` did not write (there is no {LIST}); name an empty folder or a new one",
-                        root.display()
-                    );
-                    return Err(Failure::new(Status::CannotCreate, message));
-                }
-                fs::write(&path, format!("{LIST_HEAD}\n"))
-                    .map_err(|error| failed(&path, &error))?;
+                check_empty(root)?;
+                let head = fs::write(&path, format!("{LIST_HEAD}\n"));
+                head.map_err(|error| failed(&path, &error))?;
             }
             Err(error) => return Err(failed(&path, &error)),
         }
@@ -246,7 +251,7 @@ impl SiteFolder {
     /// Writes a file, unless it has these bytes already.
     ///
     /// # Errors
-    /// If it cannot be written, or another file has its name.
+    /// If it cannot be written, or a file that no run has written has its name.
     fn write(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let path = self.root.join(name);
         let is_listed = self.listed.contains(name);
@@ -302,7 +307,20 @@ impl SiteFolder {
     }
 }
 
-/// Replaces a file as a whole, by a new one that is renamed.
+/// Fails if a folder has any files.
+fn check_empty(folder: &Path) -> Result<(), Failure> {
+    let mut entries = fs::read_dir(folder).map_err(|error| failed(folder, &error))?;
+    if entries.next().is_none() {
+        return Ok(());
+    }
+    let message = format!(
+        "{}: has files that `reviewd export --site` did not write (there is no {LIST}); name an empty folder or a new one",
+        folder.display()
+    );
+    Err(Failure::new(Status::CannotCreate, message))
+}
+
+/// Replaces a file as a whole, by a new one that is renamed; creates its folder if that is missing.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder)?;
@@ -311,7 +329,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::rename(&partial, path)
 }
 
-/// Whether a name of the list is that of a file in the folder.
+/// Returns whether a name of the list is that of a file in the folder.
 fn is_inside(name: &str) -> bool {
     let mut parts = name.split('/');
     !name.contains('\\') && parts.all(|part| !matches!(part, "" | "." | ".."))

@@ -18,10 +18,10 @@ use crate::import::remote::{RemoteKind, RemoteList, RemoteSource, RemoteVerifica
 /// The file in the data directory.
 pub(super) const SOURCES_FILE: &str = "sources.json";
 
-/// Bytes of the file, at most.
+/// Most bytes of the file with the sources.
 const SOURCES_BYTES_MAX: u64 = 1 << 20;
 
-/// Bytes of a file with a token, at most.
+/// Most bytes of a file with a token.
 const TOKEN_BYTES_MAX: u64 = 64 << 10;
 
 /// Why the token of a source cannot be read.
@@ -98,13 +98,13 @@ fn kind_parser() -> impl TypedValueParser<Value = RemoteKind> {
     let parser = PossibleValuesParser::new(RemoteKind::ALL.map(RemoteKind::word));
     parser.map(|word| {
         let mut kinds = RemoteKind::ALL.into_iter();
-        kinds
-            .find(|kind| kind.word() == word)
-            .unwrap_or(RemoteKind::Json)
+        let kind = kinds.find(|kind| kind.word() == word);
+        // The parser has checked that the word is one of these.
+        kind.unwrap_or(RemoteKind::Json)
     })
 }
 
-/// Runs the command.
+/// Runs the action and prints its result.
 pub(super) fn run(args: &SourceArgs) -> Result<(), Failure> {
     match &args.action {
         SourceAction::Add(add) => add_source(&args.data, add),

@@ -1,8 +1,8 @@
 //! `reviewd sync DIR`: brings in what has changed at the sources of `sources.json`, through the same rules as `import`.
 //!
-//! All sources are read before the folder is opened, and each is used only if all of its pages were read: one that fails
-//! or answers half changes nothing, and the others are imported. Reviews that a source no longer has stay; only
-//! `import --prune` and `forget` remove any. What has not changed is not written.
+//! All sources are read before the folder is opened. A source is imported only if all of its pages were read, so one
+//! that fails half way changes nothing; the others are imported. Reviews that a source no longer has stay: only `import
+//! --prune` and `forget` remove reviews. A file without changes is not written.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -32,26 +32,27 @@ use crate::model::sync::{SYNC_BYTES_MAX, SYNC_FILE, SourceState, SyncState};
 use crate::wire::date::Timestamp;
 use crate::wire::text::{hex, truncate};
 
-/// Bytes of all sources of a run. Our choice: four of the largest sources; more would fill the memory.
+/// Most bytes of all sources of a run. Our choice: four of the largest sources; more would fill the memory.
 const RUN_BYTES_MAX: u64 = 1 << 30;
 
-/// Time for reading all sources of a run.
+/// Most time for reading all sources of a run.
 const RUN_TIME_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// Time of one request, up to the last byte.
+/// Most time for one request, up to the last byte of the response.
 const REQUEST_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// Redirects that are followed without a token.
+/// Most redirects of a request without a token; with a token none is followed.
 const REDIRECTS_MAX: u32 = 3;
 
-/// Bytes of an error that is stored and shown.
+/// Most bytes of an error that is stored and shown.
 const ERROR_BYTES_MAX: usize = 512;
 
-/// Bytes of a header field that is read. Our choice: longer ones are ignored, as no usual one is.
+/// Most bytes of a header field that is used. Our choice: a longer one is ignored, as usual ones are shorter.
 const FIELD_BYTES_MAX: usize = 1_024;
 
-/// How often the folder is tried while another command changes it, and the wait between two tries.
+/// How often the folder is tried while another command changes it.
 const LOCK_TRIES: u32 = 30;
+/// Time between two tries.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
 
 #[derive(Args)]
@@ -83,17 +84,17 @@ pub(super) fn run(args: &SyncArgs) -> Result<(), Failure> {
     }
 }
 
-/// What came of one source.
+/// The result of reading one source.
 enum SourceOutcome {
-    /// All of its pages, or none if it has not changed.
+    /// It has sent all of its pages, or none because it has not changed.
     Read(Collected),
-    /// It asked to be left alone until later.
+    /// It was not asked, because it has asked to be left alone until this time.
     Deferred(Timestamp),
     Failed(SourceFailure),
 }
 
 impl SourceOutcome {
-    /// Tells whether pages were read, which may have changed reviews.
+    /// Returns whether the source has sent pages, which may change reviews.
     fn has_pages(&self) -> bool {
         match self {
             SourceOutcome::Read(collected) => !collected.pages.is_empty(),
@@ -102,6 +103,7 @@ impl SourceOutcome {
     }
 }
 
+/// Why a source could not be read.
 struct SourceFailure {
     message: String,
     /// How long the source asked to be left alone.
@@ -117,6 +119,10 @@ impl SourceFailure {
     }
 }
 
+/// Reads the sources and imports them; prints a line for each source.
+///
+/// # Errors
+/// `Unavailable` if a source was not read; otherwise those of the folder and of its files.
 fn run_once(args: &SyncArgs) -> Result<(), Failure> {
     let sources = chosen(args)?;
     let mut state = read_state(&args.data)?;
@@ -140,9 +146,15 @@ fn run_once(args: &SyncArgs) -> Result<(), Failure> {
             continue;
         };
         let counts = imported.get(&source.id).copied().unwrap_or_default();
-        note(entry, source, outcome, counts, now);
-        let said = describe(outcome, counts);
-        report.push_str(&format!("{}: {said}\n", source.id));
+        match outcome {
+            SourceOutcome::Read(collected) => note_success(entry, collected, counts, now),
+            SourceOutcome::Failed(failure) => note_failure(entry, failure, now),
+            SourceOutcome::Deferred(_) => {}
+        }
+        if !matches!(outcome, SourceOutcome::Deferred(_)) {
+            entry.entry = entry_digest(source);
+        }
+        report.push_str(&format!("{}: {}\n", source.id, describe(outcome, counts)));
         if !matches!(outcome, SourceOutcome::Read(_)) {
             failed.push(source.id.clone());
         }
@@ -159,7 +171,7 @@ fn run_once(args: &SyncArgs) -> Result<(), Failure> {
     Err(Failure::new(Status::Unavailable, message))
 }
 
-/// The sources that were asked for.
+/// The sources that the flags choose.
 fn chosen(args: &SyncArgs) -> Result<Vec<RemoteSource>, Failure> {
     let mut sources = read_sources(&args.data)?.sources;
     if sources.is_empty() {
@@ -179,13 +191,13 @@ fn chosen(args: &SyncArgs) -> Result<Vec<RemoteSource>, Failure> {
     Ok(sources)
 }
 
-/// What the sources of a run may still take together.
+/// The bytes and the time that the sources of a run have together.
 struct RunBudget {
     bytes_left: u64,
     began: Instant,
 }
 
-/// Reads one source, whose state after its last try is `last`.
+/// Reads one source; `last` is its state after the last try.
 fn read_source(
     args: &SyncArgs,
     source: &RemoteSource,
@@ -202,12 +214,12 @@ fn read_source(
         Ok(token) => token,
         Err(error) => return SourceOutcome::Failed(SourceFailure::of(error.to_string())),
     };
-    let usual = CollectLimits::default();
+    let of_one_source = CollectLimits::default();
     let time_left = RUN_TIME_MAX.saturating_sub(budget.began.elapsed());
     let limits = CollectLimits {
-        bytes_max: usual.bytes_max.min(budget.bytes_left),
-        time_max: usual.time_max.min(time_left),
-        ..usual
+        bytes_max: of_one_source.bytes_max.min(budget.bytes_left),
+        time_max: of_one_source.time_max.min(time_left),
+        ..of_one_source
     };
     let mut validators = SourceValidators::default();
     if last.entry == entry_digest(source) && !args.full {
@@ -228,13 +240,13 @@ fn read_source(
     }
 }
 
-/// The digest of an entry of `sources.json`: what its validators belong to.
+/// The digest of an entry of `sources.json`. Validators are used only for the entry with which they were received.
 fn entry_digest(source: &RemoteSource) -> String {
     let entry = serde_json::to_vec(source).expect("texts are JSON");
     hex(&Sha256::digest(entry)[..8])
 }
 
-/// Reviews that a source has added and changed.
+/// How many reviews of a source were added, changed and refused.
 #[derive(Clone, Copy, Default)]
 struct SourceCounts {
     added: u64,
@@ -242,8 +254,8 @@ struct SourceCounts {
     refused: u64,
 }
 
-/// Merges the sources that were read into the folder, and writes it if anything changes. A source with a page that is no
-/// export becomes a failed one.
+/// Merges the sources that were read into the folder, and writes it if anything changes. If a page of a source is not
+/// an export, its outcome becomes a failure. Returns the counts by the id of the source.
 fn import(
     data: &Path,
     sources: &[RemoteSource],
@@ -280,7 +292,7 @@ fn import(
     Ok(counts)
 }
 
-/// Opens the folder; waits while another command changes it.
+/// Opens the folder, and waits while another command changes it.
 fn open_when_free(data: &Path) -> Result<Folder, Failure> {
     let mut tried = 0;
     loop {
@@ -294,7 +306,7 @@ fn open_when_free(data: &Path) -> Result<Folder, Failure> {
     }
 }
 
-/// A page of a source that is no export.
+/// A page of a source is not an export.
 #[derive(Debug, Error)]
 #[error("page {number}: {error}")]
 struct PageReadError {
@@ -303,39 +315,46 @@ struct PageReadError {
     error: ReadError,
 }
 
-/// Merges all pages of a source, or none.
+/// Merges all pages of a source, or none of them if one is not an export.
 fn merge_pages(
     merge: &mut Merge<'_>,
     source: &RemoteSource,
     pages: &[Vec<u8>],
 ) -> Result<(), PageReadError> {
     let options = import_options(source);
-    let mut read: Vec<(ImportSource<'_>, Vec<RecordResult>)> = Vec::new();
+    let mut pages_read: Vec<ReadPage<'_>> = Vec::new();
     for (number, page) in (1..).zip(pages) {
-        let records_of_page =
-            read_page(source, page, &options).map_err(|error| PageReadError { number, error })?;
-        read.push(records_of_page);
+        let page = ReadPage::of(source, page, &options);
+        pages_read.push(page.map_err(|error| PageReadError { number, error })?);
     }
-    for (opened, records) in read {
-        merge.begin(&opened);
-        for record in records {
-            merge.take(record, &opened);
+    for page in pages_read {
+        merge.begin(&page.source);
+        for record in page.records {
+            merge.take(record, &page.source);
         }
     }
     Ok(())
 }
 
-/// Reads all records of a page.
-fn read_page<'p>(
-    source: &RemoteSource,
-    page: &'p [u8],
-    options: &'p Options,
-) -> Result<(ImportSource<'p>, Vec<RecordResult>), ReadError> {
-    let opened = ImportSource::open(&source.id, page, options)?;
-    let records = opened.records().collect::<Result<_, _>>()?;
-    Ok((opened, records))
+/// A page with all of its records.
+struct ReadPage<'p> {
+    source: ImportSource<'p>,
+    records: Vec<RecordResult>,
 }
 
+impl<'p> ReadPage<'p> {
+    fn of(
+        source: &RemoteSource,
+        page: &'p [u8],
+        options: &'p Options,
+    ) -> Result<ReadPage<'p>, ReadError> {
+        let source = ImportSource::open(&source.id, page, options)?;
+        let records = source.records().collect::<Result<_, _>>()?;
+        Ok(ReadPage { source, records })
+    }
+}
+
+/// Returns the options of an import from a source.
 fn import_options(source: &RemoteSource) -> Options {
     let vouched = match source.verification {
         Some(RemoteVerification::Business) => Vouched::New,
@@ -350,52 +369,49 @@ fn import_options(source: &RemoteSource) -> Options {
     }
 }
 
-/// Records the outcome of a source in its state.
-fn note(
-    entry: &mut SourceState,
-    source: &RemoteSource,
-    outcome: &SourceOutcome,
+/// Records in the state of a source that it was read.
+fn note_success(
+    state: &mut SourceState,
+    collected: &Collected,
     counts: SourceCounts,
     now: Timestamp,
 ) {
-    let collected = match outcome {
-        SourceOutcome::Deferred(_) => return,
-        SourceOutcome::Read(collected) => Ok(collected),
-        SourceOutcome::Failed(failure) => Err(failure),
-    };
-    entry.began_at = entry.began_at.or(Some(now));
-    entry.tried_at = Some(now);
-    entry.retry_at = None;
-    entry.entry = entry_digest(source);
-    match collected {
-        Ok(collected) => {
-            entry.succeeded_at = Some(now);
-            entry.error = None;
-            entry.failures = 0;
-            entry.etag.clone_from(&collected.validators.etag);
-            let last_modified = &collected.validators.last_modified;
-            entry.last_modified.clone_from(last_modified);
-            entry.added += counts.added;
-            entry.changed += counts.changed;
-            if counts.added + counts.changed > 0 {
-                entry.changed_at = Some(now);
-            }
-        }
-        Err(failure) => {
-            entry.error = Some(truncate(&failure.message, ERROR_BYTES_MAX).to_owned());
-            entry.failures += 1;
-            // What was read before a fault must be read again.
-            entry.etag = None;
-            entry.last_modified = None;
-            if let Some(time) = failure.retry_after {
-                let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
-                let at = now.unix().saturating_add(seconds);
-                entry.retry_at = Some(Timestamp::from_unix(at));
-            }
-        }
+    note_try(state, now);
+    state.succeeded_at = Some(now);
+    state.error = None;
+    state.failures = 0;
+    state.etag.clone_from(&collected.validators.etag);
+    let last_modified = &collected.validators.last_modified;
+    state.last_modified.clone_from(last_modified);
+    state.added += counts.added;
+    state.changed += counts.changed;
+    if counts.added + counts.changed > 0 {
+        state.changed_at = Some(now);
     }
 }
 
+/// Records in the state of a source that it could not be read.
+fn note_failure(state: &mut SourceState, failure: &SourceFailure, now: Timestamp) {
+    note_try(state, now);
+    state.error = Some(truncate(&failure.message, ERROR_BYTES_MAX).to_owned());
+    state.failures += 1;
+    // Without validators the next try asks for whole documents, as nothing of this try was imported.
+    state.etag = None;
+    state.last_modified = None;
+    if let Some(time) = failure.retry_after {
+        let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        let at = now.unix().saturating_add(seconds);
+        state.retry_at = Some(Timestamp::from_unix(at));
+    }
+}
+
+fn note_try(state: &mut SourceState, now: Timestamp) {
+    state.began_at = state.began_at.or(Some(now));
+    state.tried_at = Some(now);
+    state.retry_at = None;
+}
+
+/// Returns the outcome of a source in words.
 fn describe(outcome: &SourceOutcome, counts: SourceCounts) -> String {
     match outcome {
         SourceOutcome::Read(collected) if collected.is_unchanged => "not changed".to_owned(),
@@ -416,7 +432,7 @@ fn describe(outcome: &SourceOutcome, counts: SourceCounts) -> String {
     }
 }
 
-/// Reads `sync.json`; a damaged one is begun again, as it holds nothing that cannot be found out anew.
+/// Reads `sync.json`. A damaged file is begun again, as the next tries fill it with the same facts.
 fn read_state(data: &Path) -> Result<SyncState, Failure> {
     let path = data.join(SYNC_FILE);
     let bytes = match read_bounded(&path, SYNC_BYTES_MAX) {
@@ -436,7 +452,7 @@ fn read_state(data: &Path) -> Result<SyncState, Failure> {
     }))
 }
 
-/// Writes `sync.json`, without sources that are no longer listed.
+/// Writes `sync.json` without the sources that `sources.json` does not list any more; those that were `read` stay.
 fn write_state(data: &Path, read: &[RemoteSource], mut state: SyncState) -> Result<(), Failure> {
     let listed = read_sources(data)?.sources;
     state.sources.retain(|id, _| {
@@ -457,7 +473,7 @@ struct HttpClient {
 }
 
 impl HttpClient {
-    /// A client that follows redirects unless it `has_token`, which must not go to another host.
+    /// Returns a client that follows redirects. With a token it follows none, as the token must not go to another host.
     fn new(has_token: bool) -> HttpClient {
         let redirects = if has_token { 0 } else { REDIRECTS_MAX };
         let config = Agent::config_builder()
@@ -530,7 +546,7 @@ impl RemoteClient for HttpClient {
     }
 }
 
-/// The value of a header field of a response, if it is short text.
+/// Returns the value of a header field of a response, if it is text and not too long.
 fn text_of(fields: &HeaderMap, name: &str) -> Option<String> {
     let value = fields.get(name)?.to_str().ok()?;
     if value.len() > FIELD_BYTES_MAX {
@@ -539,7 +555,7 @@ fn text_of(fields: &HeaderMap, name: &str) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// The message of an error, without the address, which may have a token.
+/// Returns the message of an error without the address, which may contain a token.
 fn without_address(error: &ureq::Error) -> String {
     match error {
         ureq::Error::BadUri(_) => "the address cannot be used".to_owned(),

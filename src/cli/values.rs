@@ -1,5 +1,5 @@
-//! Values of flags: times and sizes with their units, addresses, secrets, choices, and text for headers. Each parser's
-//! error is one line, to which clap adds the flag and its value.
+//! Values of flags: times and sizes with their units, addresses, secrets, choices, and text for headers. The error of
+//! each parser is one line; clap puts the flag and its value before it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(super) const RATE_MAX: i64 = 1_000_000;
 /// Longest configurable header value in bytes.
 const HEADER_BYTES_MAX: usize = 1_024;
 
-/// Units of a time, in milliseconds.
+/// Units of a time, and their milliseconds.
 const TIME_UNITS: [(&str, u64); 5] = [
     ("ms", 1),
     ("s", 1_000),
@@ -26,7 +26,7 @@ const TIME_UNITS: [(&str, u64); 5] = [
     ("d", 86_400_000),
 ];
 
-/// Units of a size, in bytes.
+/// Units of a size, and their bytes.
 const SIZE_UNITS: [(&str, u64); 5] = [
     ("", 1),
     ("B", 1),
@@ -35,7 +35,7 @@ const SIZE_UNITS: [(&str, u64); 5] = [
     ("GiB", 1 << 30),
 ];
 
-/// Why a value of a flag is refused: the rest of a line that begins with the flag.
+/// Why a value of a flag is refused, as the end of a line that begins with the flag.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum ValueError {
     #[error("must be a whole number with ms, s, m, h or d")]
@@ -78,8 +78,8 @@ pub(super) enum OutputFormat {
     Json,
 }
 
-/// A value that is never printed; it does not even implement `Debug`. It is validated after the command line was
-/// parsed, because clap prints the values that its parsers reject.
+/// A value that is never printed: it does not even implement `Debug`. It is checked after the command line was parsed,
+/// because clap prints the values that its parsers reject.
 #[derive(Clone)]
 pub(super) struct SecretFlag(pub(super) String);
 
@@ -99,9 +99,12 @@ pub(super) fn time(
     min: &'static str,
     max: &'static str,
 ) -> impl Fn(&str) -> Result<Duration, ValueError> + Clone + Send + Sync + 'static {
-    move |text| match parse_time(text)? {
-        time if (parse_time(min)?..=parse_time(max)?).contains(&time) => Ok(time),
-        _ => Err(ValueError::TimeRange { min, max }),
+    move |text| {
+        let time = parse_time(text)?;
+        if time < parse_time(min)? || time > parse_time(max)? {
+            return Err(ValueError::TimeRange { min, max });
+        }
+        Ok(time)
     }
 }
 
@@ -134,15 +137,14 @@ pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, ValueError> {
         return Ok(address);
     }
     let (host, port) = text.rsplit_once(':').unwrap_or(("localhost", text));
-    let port = port.parse::<u16>().ok();
     let ip = match host {
-        "localhost" => Some(IpAddr::from(Ipv4Addr::LOCALHOST)),
-        "" => Some(IpAddr::from(Ipv6Addr::UNSPECIFIED)),
-        _ => None,
+        "localhost" => IpAddr::from(Ipv4Addr::LOCALHOST),
+        "" => IpAddr::from(Ipv6Addr::UNSPECIFIED),
+        _ => return Err(ValueError::Listen),
     };
-    match (ip, port) {
-        (Some(ip), Some(port)) => Ok(SocketAddr::new(ip, port)),
-        _ => Err(ValueError::Listen),
+    match port.parse() {
+        Ok(port) => Ok(SocketAddr::new(ip, port)),
+        Err(_) => Err(ValueError::Listen),
     }
 }
 
@@ -160,7 +162,7 @@ pub(super) fn parse_http_url(text: &str) -> Result<Url, ValueError> {
 pub(super) fn parse_base_url(text: &str) -> Result<String, ValueError> {
     let url = parse_http_url(text)?;
     let origin = url.origin().ascii_serialization();
-    // With a path, a query, a fragment, a user name or a password the URL is longer than its origin.
+    // Any other part, such as a path or a user name, makes the URL longer than its origin.
     if url.as_str().strip_suffix('/') != Some(origin.as_str()) {
         return Err(ValueError::AfterPort(origin));
     }
@@ -177,7 +179,7 @@ pub(super) fn parse_site_url(text: &str) -> Result<String, ValueError> {
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// Parses the language of pages.
+/// Parses the language of pages: the tag of one that has a message file.
 pub(super) fn parse_page_language(text: &str) -> Result<String, ValueError> {
     match Language::of_tag(text.as_bytes()) {
         Some(language) => Ok(language.code().to_owned()),

@@ -65,7 +65,8 @@ pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     print(report.as_bytes())
 }
 
-/// Returns the ids that were named, each of which must be stored, or those of the source.
+/// Returns the ids on the command line, each of which must be that of a review, and those of all reviews from the
+/// source.
 fn chosen_ids(args: &VerifyArgs, merge: &Merge<'_>) -> Result<Vec<String>, Failure> {
     let unknown: Vec<&str> = args
         .ids
@@ -95,7 +96,7 @@ fn chosen_ids(args: &VerifyArgs, merge: &Merge<'_>) -> Result<Vec<String>, Failu
     Ok(ids)
 }
 
-/// Returns how a review of `source` was verified.
+/// Returns how a review of `source` was verified, by the flags.
 fn verification(args: &VerifyArgs, source: &str) -> Result<VerifiedAs, Failure> {
     if args.withdraw {
         return Ok(VerifiedAs::Unverified);
