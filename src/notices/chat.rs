@@ -1,11 +1,12 @@
-//! The forms in which chats take messages, by their documentation. What a review says is never markup there, and
-//! mentions no user.
+//! The forms in which chats take messages, by their documentation. Nothing that a review says becomes markup or a
+//! mention of a user.
 //!
-//! Slack: <https://docs.slack.dev/messaging/formatting-message-text>, a section has at most 3,000 characters. Discord:
-//! <https://discord.com/developers/docs/resources/webhook#execute-webhook>, a title has at most 256 and a description 4,096.
-//! Microsoft Teams: a workflow "when a Teams webhook request is received" with an adaptive card, at most 28 KB. Telegram:
-//! <https://core.telegram.org/bots/api#sendmessage>, at most 4,096 characters. Google Chat:
-//! <https://developers.google.com/workspace/chat/quickstart/webhooks>, at most 32,000 bytes.
+//! - Slack: <https://docs.slack.dev/messaging/formatting-message-text>; a section has at most 3,000 characters.
+//! - Discord: <https://discord.com/developers/docs/resources/webhook#execute-webhook>; a title has at most 256 characters,
+//!   and a description 4,096.
+//! - Microsoft Teams: an adaptive card for the workflow "when a Teams webhook request is received"; at most 28 KB.
+//! - Telegram: <https://core.telegram.org/bots/api#sendmessage>; at most 4,096 characters.
+//! - Google Chat: <https://developers.google.com/workspace/chat/quickstart/webhooks>; at most 32,000 bytes.
 
 use serde_json::{Value, json};
 
@@ -26,16 +27,16 @@ pub(super) fn slack(message: &NoticeMessage) -> Value {
     let link = format!("<{}|{}>", message.link, escape_slack(&message.link_label));
     let business = escape_slack(&message.business);
     blocks.push(slack_section(&format!("{link} · {business}")));
-    // Shown where blocks are not, as in notifications.
+    // `text` is shown where there is no room for blocks, such as in notifications of a phone.
     json!({"text": lines(&[&title, &stars]), "blocks": blocks})
 }
 
 fn slack_section(text: &str) -> Value {
-    // Verbatim text is not searched for names of people and channels.
+    // In verbatim text, names of people and channels are no mentions.
     json!({"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": true}})
 }
 
-/// Escapes the three characters that begin Slack's links and mentions.
+/// Escapes the three characters of Slack's links, mentions and escapes.
 fn escape_slack(text: &str) -> String {
     let text = text.replace('&', "&amp;");
     text.replace('<', "&lt;").replace('>', "&gt;")
@@ -55,6 +56,7 @@ pub(super) fn discord(message: &NoticeMessage) -> Value {
     })
 }
 
+/// Puts a backslash before each character of Discord's markup.
 fn escape_discord(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     for character in text.chars() {
@@ -66,7 +68,7 @@ fn escape_discord(text: &str) -> String {
     escaped
 }
 
-/// Returns the body for a workflow of Microsoft Teams. Text runs have no markup.
+/// Returns the body for a workflow of Microsoft Teams. All texts are text runs, which have no markup.
 pub(super) fn teams(message: &NoticeMessage) -> Value {
     let mut body = vec![teams_text(
         json!({"text": message.title, "weight": "Bolder"}),
@@ -97,6 +99,7 @@ pub(super) fn teams(message: &NoticeMessage) -> Value {
     })
 }
 
+/// Returns a block with one text run, which has the members of `run`.
 fn teams_text(mut run: Value) -> Value {
     run["type"] = Value::from("TextRun");
     json!({"type": "RichTextBlock", "inlines": [run]})
@@ -104,7 +107,7 @@ fn teams_text(mut run: Value) -> Value {
 
 /// Returns the body for Telegram's `sendMessage`; without `parse_mode` its text has no markup.
 pub(super) fn telegram(message: &NoticeMessage, chat_id: Option<&str>) -> Value {
-    let text = plain(message, &message.text);
+    let text = plain(message);
     let mut body = json!({"text": text, "link_preview_options": {"is_disabled": true}});
     if let Some(chat_id) = chat_id {
         body["chat_id"] = Value::from(chat_id);
@@ -112,34 +115,32 @@ pub(super) fn telegram(message: &NoticeMessage, chat_id: Option<&str>) -> Value 
     body
 }
 
-/// Returns the body for Google Chat, where `<` begins links and mentions: a zero-width space after it prevents that.
+/// Returns the body for Google Chat. There `<` begins links and mentions, unless a zero-width space follows it.
 pub(super) fn google_chat(message: &NoticeMessage) -> Value {
-    let text = plain(message, &message.text);
+    let text = plain(message);
     json!({"text": text.replace('<', "<\u{200b}")})
 }
 
-/// Returns the message as lines of text.
-fn plain(message: &NoticeMessage, text: &str) -> String {
+/// Returns the message as text without markup: heading, text and link, with a blank line between them.
+fn plain(message: &NoticeMessage) -> String {
     let heading = lines(&[&message.title, &message.star_line()]);
     let foot = format!(
         "{}: {}\n{}",
         message.link_label, message.link, message.business
     );
-    let parts: Vec<&str> = [heading.as_str(), text, &foot]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect();
-    parts.join("\n\n")
+    joined(&[&heading, &message.text, &foot], "\n\n")
 }
 
-/// Joins those of these lines that are not empty.
-fn lines(all: &[&str]) -> String {
-    let filled: Vec<&str> = all
-        .iter()
-        .copied()
-        .filter(|line| !line.is_empty())
-        .collect();
-    filled.join("\n")
+/// Joins the texts that are not empty as lines.
+fn lines(texts: &[&str]) -> String {
+    joined(texts, "\n")
+}
+
+/// Joins the texts that are not empty.
+fn joined(texts: &[&str], separator: &str) -> String {
+    let mut filled = texts.to_vec();
+    filled.retain(|text| !text.is_empty());
+    filled.join(separator)
 }
 
 #[cfg(test)]
@@ -147,19 +148,20 @@ mod tests {
     use super::*;
     use crate::notices::message::{EXCERPT_CHARS_MAX, TITLE_CHARS_MAX, cut};
 
-    /// A message as long as messages are, of one character.
+    /// A message of one character, as long as a message can be.
     fn longest(character: char) -> NoticeMessage {
-        let text = |chars_max| cut(&character.to_string().repeat(70_000), chars_max);
+        let endless = character.to_string().repeat(70_000);
         NoticeMessage {
-            title: text(TITLE_CHARS_MAX),
+            title: cut(&endless, TITLE_CHARS_MAX),
             stars: Some(2),
-            text: text(EXCERPT_CHARS_MAX),
+            text: cut(&endless, EXCERPT_CHARS_MAX),
             link: format!("https://reviews.example/reviews/{}", "x".repeat(64)),
             link_label: "Read the review".to_owned(),
-            business: text(TITLE_CHARS_MAX),
+            business: cut(&endless, TITLE_CHARS_MAX),
         }
     }
 
+    /// A message with links, mentions and markup of the chats in its texts.
     fn hostile() -> NoticeMessage {
         NoticeMessage {
             title: "New review from <!channel> & [x](https://evil.example)".to_owned(),

@@ -1,4 +1,5 @@
-//! What notices need to know of a review after it was removed: enough for the filters, and nothing that it says.
+//! The facts of a review that are kept for notices after it was removed: those that filters and notices need, and
+//! nothing of its text.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,11 +30,13 @@ impl ReviewFacts {
         }
     }
 
+    /// Returns the facts as JSON.
     pub(crate) fn render(&self) -> String {
         serde_json::to_string(self).expect("strings and numbers are JSON")
     }
 
-    /// Parses the output of [`ReviewFacts::render`]; facts that another version has written may be empty.
+    /// Parses the output of [`ReviewFacts::render`]; returns empty facts for the output of a version that rendered
+    /// others.
     pub(crate) fn parse(json: &str) -> ReviewFacts {
         serde_json::from_str(json).unwrap_or_default()
     }
@@ -43,28 +46,31 @@ impl ReviewFacts {
         parse_date(self.date.as_bytes()).ok()
     }
 
-    /// Tells whether rating, language and location are those of a filter.
+    /// Returns whether a filter accepts rating, language and location.
     pub(crate) fn match_filter(&self, filter: &NoticeFilter) -> bool {
-        let is_rated = filter
-            .min_rating
-            .is_none_or(|least| self.rating >= least.stars())
-            && filter
-                .max_rating
-                .is_none_or(|most| self.rating <= most.stars());
-        let is_spoken = filter
-            .language
-            .as_ref()
-            .is_none_or(|range| is_in_range(self.language.as_deref(), range));
-        let is_there = filter.location.is_none() || filter.location == self.location;
-        is_rated && is_spoken && is_there
+        if let Some(least) = filter.min_rating
+            && self.rating < least.stars()
+        {
+            return false;
+        }
+        if let Some(most) = filter.max_rating
+            && self.rating > most.stars()
+        {
+            return false;
+        }
+        if let Some(range) = &filter.language
+            && !is_in_range(self.language.as_deref().unwrap_or_default(), range)
+        {
+            return false;
+        }
+        filter.location.is_none() || filter.location == self.location
     }
 }
 
-/// Tells whether a language tag is in a range such as `de`, without regard to case (RFC 4647 §3.3.1).
-fn is_in_range(tag: Option<&str>, range: &str) -> bool {
-    let Some(head) = tag.and_then(|tag| tag.get(..range.len())) else {
+/// Returns whether a language tag is in a range such as `de`, without regard to case (RFC 4647 §3.3.1).
+fn is_in_range(tag: &str, range: &str) -> bool {
+    let Some((head, rest)) = tag.split_at_checked(range.len()) else {
         return false;
     };
-    let rest = &tag.unwrap_or_default()[range.len()..];
     head.eq_ignore_ascii_case(range) && (rest.is_empty() || rest.starts_with('-'))
 }

@@ -1,4 +1,4 @@
-//! A notice as people read it, before a chat's own form: title, stars, the beginning of the text, a link.
+//! A notice as people read it, before it gets the form of a chat: title, stars, the beginning of the text, a link.
 
 use crate::model::notices::NoticeSetting;
 use crate::pages::Messages;
@@ -6,10 +6,11 @@ use crate::pages::Messages;
 use super::words::{NoticeWords, words};
 use super::{ChangeKind, NoticeSite, ToldChange};
 
-/// Characters of a title. Our choice: Discord permits 256, of which an escaped character takes two.
+/// Most characters of a title. Our choice: Discord permits 256, and an escaped character takes two of these.
 pub(super) const TITLE_CHARS_MAX: usize = 120;
 
-/// Characters of a review's text. Our choice: what a person reads at a glance; every chat permits four times as many.
+/// Most characters of a review's text. Our choice: what a person reads at a glance; every chat permits four times as
+/// many.
 pub(super) const EXCERPT_CHARS_MAX: usize = 500;
 
 /// A message in the owner's language. Nothing in it is escaped.
@@ -46,6 +47,7 @@ impl NoticeMessage {
         let author = cut(&review.author.decode(), TITLE_CHARS_MAX / 2);
         let values: &[(&str, &str)] = &[("author", &author)];
         let title = match change.event {
+            // A removed review is not published.
             ChangeKind::New | ChangeKind::Removed => own.new.fill(values),
             ChangeKind::Changed => own.changed.fill(values),
             ChangeKind::Unanswered => pages.counted_with(&own.unanswered, days.into(), values),
@@ -66,7 +68,7 @@ impl NoticeMessage {
         }
     }
 
-    /// Returns the message about many changes: their numbers.
+    /// Returns the message about many changes, which says how many of each kind there are.
     pub(super) fn summary(site: &NoticeSite<'_>, changes: &[ToldChange<'_>]) -> NoticeMessage {
         let own = words(site.language);
         let pages = site.language.messages();
@@ -92,7 +94,7 @@ impl NoticeMessage {
         }
     }
 
-    /// Returns a message that only shows that messages arrive.
+    /// Returns a message about no review, which shows that messages arrive.
     pub(super) fn test(site: &NoticeSite<'_>) -> NoticeMessage {
         let own = words(site.language);
         let business = cut(site.business, TITLE_CHARS_MAX);

@@ -1,12 +1,12 @@
 //! Notices: messages to the operator's own targets about new, changed and removed reviews.
 //!
-//! A message has the words of the owner's language (`words`, `message`) and the form that its target understands (`webhook`,
-//! `chat`).
+//! [`read`] turns `notices.json` into checked settings. [`ReviewNotices`] describes the reviews of a snapshot to the
+//! hub, which knows what the targets were told last. For each change and each target whose filter accepts it, it
+//! composes a message; more than [`SINGLE_MAX`] at once become one summary. The hub stores the messages, sends them,
+//! and repeats those that failed.
 //!
-//! [`read`] turns `notices.json` into checked settings. [`ReviewNotices`] describes the reviews of a snapshot to the hub,
-//! which knows what the targets were told last, and composes a message of each change for each target whose filter accepts
-//! it. More than [`SINGLE_MAX`] at once become one summary. The hub stores the messages, sends them and repeats what
-//! failed.
+//! `message` makes a message in the owner's language, with the words of `words`. `chat` gives it the form of a chat,
+//! and `webhook` makes data of a change for any other target.
 
 mod chat;
 mod facts;
@@ -35,11 +35,11 @@ use crate::wire::date::{Date, Timestamp};
 use facts::ReviewFacts;
 use message::NoticeMessage;
 
-/// Most changes of one reload that are sent as one notice each; if there are more, one summary is sent. Our choice: a person
-/// does not read more messages at once.
+/// Most changes of one reload that are sent as one notice each; if there are more, one summary is sent. Our choice: a
+/// person does not read more messages at once.
 pub const SINGLE_MAX: usize = 10;
 
-/// The key of a review's JSON after which only the record of its changes follows.
+/// The first key of the record of changes, which is the last part of a review's JSON.
 const RECORD_KEY: &[u8] = b",\"added_at\":";
 
 /// Reads `notices.json`; without one there are no settings.
@@ -95,8 +95,8 @@ impl ReviewNotices {
         }
     }
 
-    /// Returns the changes that `setting` accepts, in the order in which they are told: removed and changed reviews, then
-    /// new ones, oldest first, then those that have had no reply for too long.
+    /// Returns the changes that `setting` accepts, in the order in which they are told: removed and changed reviews,
+    /// then new ones, oldest first, then those that have had no reply for too long.
     fn accepted<'s>(
         &'s self,
         setting: &NoticeSetting,
@@ -130,14 +130,14 @@ impl ReviewNotices {
         all
     }
 
-    /// Returns the reviews without a reply whose time to be answered has ended on one of the days that have begun, oldest
-    /// first.
+    /// Returns the reviews that have had no reply for `days` days since one of the days of `begun`, oldest first.
     fn unanswered<'s>(
         &'s self,
         setting: &NoticeSetting,
         days: u16,
         begun: DaysBegun,
     ) -> Vec<ToldChange<'s>> {
+        // The days on which these reviews were written.
         let Some(first) = day_before(begun.after, days).and_then(day_after) else {
             return Vec::new();
         };
@@ -145,22 +145,19 @@ impl ReviewNotices {
             return Vec::new();
         };
         // Rows are sorted by date, newest first.
-        let newer = day_after(last).map_or(0, |day| self.snapshot.since(day).matched);
-        let until = self.snapshot.since(first).matched;
+        let newer_count = day_after(last).map_or(0, |day| self.snapshot.since(day).matched);
+        let end = self.snapshot.since(first).matched;
         let mut all = Vec::new();
-        for row in (newer..until).rev() {
+        for row in (newer_count..end).rev() {
             let change = self.change(ChangeKind::Unanswered, Row(row));
-            let has_reply = change
-                .published
-                .as_ref()
-                .is_some_and(|published| published.review.owner_reply.is_some());
-            if !has_reply && accepts(setting, &change) {
+            if !change.has_reply() && accepts(setting, &change) {
                 all.push(change);
             }
         }
         all
     }
 
+    /// Returns the notices to the target of `setting`: one for each change that it accepts, or one summary of many.
     fn compose_for(&self, setting: &NoticeSetting, changes: &NoticeChanges) -> Vec<NewNotice> {
         let accepted = self.accepted(setting, changes);
         let snapshot = &*self.snapshot;
@@ -235,15 +232,15 @@ pub(crate) enum ChangeKind {
 impl ChangeKind {
     /// Returns the type of its notices to webhooks.
     pub(crate) const fn event_type(self) -> &'static str {
-        [
-            "review.new",
-            "review.changed",
-            "review.removed",
-            "review.unanswered",
-        ][self as usize]
+        match self {
+            ChangeKind::New => "review.new",
+            ChangeKind::Changed => "review.changed",
+            ChangeKind::Removed => "review.removed",
+            ChangeKind::Unanswered => "review.unanswered",
+        }
     }
 
-    /// Returns the event that a filter may name; reminders have a setting of their own.
+    /// Returns the event that a filter may name; `None` for reminders, which have a setting of their own.
     fn filtered_as(self) -> Option<NoticeEvent> {
         match self {
             ChangeKind::New => Some(NoticeEvent::New),
@@ -264,6 +261,13 @@ pub(crate) struct ToldChange<'s> {
     pub(crate) published: Option<PublishedReview<'s>>,
 }
 
+impl ToldChange<'_> {
+    fn has_reply(&self) -> bool {
+        let published = self.published.as_ref();
+        published.is_some_and(|published| published.review.owner_reply.is_some())
+    }
+}
+
 /// A review as it is published.
 #[derive(Debug)]
 pub(crate) struct PublishedReview<'s> {
@@ -281,6 +285,7 @@ pub fn test_body(setting: &NoticeSetting, dataset: &Dataset, base_url: &str) -> 
     }
 }
 
+/// Returns the body of a notice of one change.
 fn single_body(snapshot: &Snapshot, setting: &NoticeSetting, change: &ToldChange<'_>) -> String {
     let site = NoticeSite::of_snapshot(snapshot);
     match chat_body(setting, &NoticeMessage::single(&site, setting, change)) {
@@ -289,6 +294,7 @@ fn single_body(snapshot: &Snapshot, setting: &NoticeSetting, change: &ToldChange
     }
 }
 
+/// Returns the body of a notice of many changes.
 fn summary_body(
     snapshot: &Snapshot,
     setting: &NoticeSetting,
@@ -327,12 +333,12 @@ pub(crate) struct NoticeSite<'s> {
 }
 
 impl<'s> NoticeSite<'s> {
-    fn of_snapshot(facts: &'s Snapshot) -> NoticeSite<'s> {
+    fn of_snapshot(snapshot: &'s Snapshot) -> NoticeSite<'s> {
         NoticeSite {
-            base_url: &facts.base_url,
-            business: &facts.business.name,
-            language: owner_language(&facts.site),
-            updated_at: facts.updated_at,
+            base_url: &snapshot.base_url,
+            business: &snapshot.business.name,
+            language: owner_language(&snapshot.site),
+            updated_at: snapshot.updated_at,
         }
     }
 
@@ -346,6 +352,7 @@ impl<'s> NoticeSite<'s> {
     }
 }
 
+/// Returns the language that the owner has set for the pages, or the default.
 fn owner_language(site: &Site) -> Language {
     let tag = site.language.as_deref().unwrap_or_default();
     Language::of_tag(tag.as_bytes()).unwrap_or(Language::DEFAULT)
@@ -363,9 +370,9 @@ fn accepts(setting: &NoticeSetting, change: &ToldChange<'_>) -> bool {
     change.facts.match_filter(filter)
 }
 
-/// Returns the digest of a review without the record of its changes, which says nothing about the review.
+/// Returns the digest of a review without the record of its changes, as a new record is no change of the review.
 fn content_digest(json: &[u8]) -> [u8; 32] {
-    // Quotation marks in texts are escaped, so this finds only the key.
+    // Quotation marks in texts are escaped, so only the key is found.
     let end = memchr::memmem::rfind(json, RECORD_KEY).unwrap_or(json.len());
     Sha256::digest(&json[..end]).into()
 }

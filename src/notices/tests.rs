@@ -1,3 +1,5 @@
+//! Which changes are told to a target, in which order, and how many at once.
+
 use super::*;
 use crate::dataset::sample;
 use crate::model::notices::{HiddenText, NoticeFilter, NoticeKind};
@@ -172,7 +174,7 @@ fn a_removed_review_is_filtered_by_what_is_known_of_it() {
     }
 }
 
-/// The days that have begun after one and up to another.
+/// No change of a review; the days after `after` up to `until` have begun.
 fn begun(after: &str, until: &str) -> NoticeChanges {
     NoticeChanges {
         days: Some(DaysBegun {

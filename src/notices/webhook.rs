@@ -3,7 +3,7 @@
 use super::{ChangeKind, NoticeSite, ToldChange};
 use crate::wire::json::{Object, push_strings};
 
-/// The largest number of ids in a summary. Our choice: enough to fetch the reviews one by one.
+/// Most ids in a summary. Our choice: no receiver would fetch more reviews one by one.
 const SUMMARY_IDS_MAX: usize = 100;
 
 /// Returns the body of a notice of one change. Of a removed review only id, rating and day are told.
@@ -46,7 +46,8 @@ pub(super) fn test(site: &NoticeSite<'_>) -> String {
     })
 }
 
-/// Returns an event whose data `fill` writes; it happened when the content changed.
+/// Returns an event whose `data` has the members that `fill` writes. `timestamp` is the time of the last change of the
+/// content, also for a reminder and for a test.
 fn render(site: &NoticeSite<'_>, event_type: &str, fill: impl FnOnce(&mut Object<'_>)) -> String {
     let mut out = Vec::new();
     let mut event = Object::begin(&mut out);

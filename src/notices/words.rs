@@ -1,4 +1,4 @@
-//! The words of notices in the languages of the pages: a message file for each, in the same form.
+//! The words of notices: a message file for each language of the pages, in the form of theirs.
 
 use std::sync::LazyLock;
 
