@@ -20,10 +20,10 @@ use reviewd::wire::date::{Timestamp, parse_timestamp};
 /// The time of version 0: 2020-01-01T00:00:00Z.
 const FIRST_S: i64 = 1_577_836_800;
 
-/// Returns the duration of a test: the seconds in the environment variable of this name, or else the given default.
-pub(super) fn seconds((variable, usual): (&str, u64)) -> Duration {
+/// Returns how long a test runs: the seconds that the environment variable `variable` says, or else `usual_s`.
+pub(super) fn duration_from(variable: &str, usual_s: u64) -> Duration {
     let asked = std::env::var(variable).ok();
-    Duration::from_secs(asked.map_or(usual, |text| text.parse().unwrap()))
+    Duration::from_secs(asked.map_or(usual_s, |text| text.parse().unwrap()))
 }
 
 /// Pseudorandom numbers, the same in every run.
@@ -53,8 +53,8 @@ struct AcceptedRequest {
 /// Processes on one store, and their subscribers.
 pub(super) struct World {
     location: StoreLocation,
-    /// The flags that name the store.
-    flags: [String; 2],
+    /// The arguments of the command line that name the store.
+    store_arguments: [String; 2],
     pub(super) replicas: Vec<Replica>,
     subscribers: Vec<Subscriber>,
     /// The version of the newest content, which only some replicas have. It is stored in the date of the data, so that
@@ -62,21 +62,23 @@ pub(super) struct World {
     version: usize,
     /// The subscribe requests that were answered 202.
     accepted: Vec<AcceptedRequest>,
+    /// The number of requests so far.
     asked: u32,
+    /// The number of processes that were killed so far.
     pub(super) kills: usize,
     pub(super) random: Random,
 }
 
 impl World {
     /// Prepares `count` processes without starting them.
-    pub(super) fn new(location: StoreLocation, flags: [&str; 2], count: usize) -> World {
+    pub(super) fn new(location: StoreLocation, store_arguments: [&str; 2], count: usize) -> World {
         let replica = |_| Replica {
             data: DataDir::with_reviews(1, &updated_at(1)),
             program: None,
         };
         World {
             location,
-            flags: flags.map(str::to_owned),
+            store_arguments: store_arguments.map(str::to_owned),
             replicas: (0..count).map(replica).collect(),
             subscribers: subscribers(),
             version: 1,
@@ -99,7 +101,7 @@ impl World {
             "100000",
         ];
         let more = [&more[..], &["--retry-delays", &delays]].concat();
-        let store = self.flags.each_ref().map(String::as_str);
+        let store = self.store_arguments.each_ref().map(String::as_str);
         replica.program = Some(serve(&replica.data, store, &more));
     }
 
@@ -134,8 +136,8 @@ impl World {
         }
     }
 
-    /// Sends a request for a random callback to a random process; no two requests have the same lease, so the test can
-    /// tell them apart. Without a database the hub answers 503 and promises nothing.
+    /// Sends a request for a random callback to a random process. No two requests have the same lease, so that the test
+    /// can tell them apart. While the database is gone, the hub answers 503 and promises nothing.
     fn ask(&mut self, mode: &str) {
         let subscriber = self.random.below(4);
         let path = format!("/{}", self.random.below(8));
@@ -192,7 +194,8 @@ impl World {
             .into_iter()
             .map(|listed| listed.callback.uri().to_owned())
             .collect();
-        let deliveries = check(&self.subscribers, &self.accepted, &active, last);
+        assert_verified(&self.subscribers, &self.accepted);
+        let deliveries = count_deliveries(&self.subscribers, &active, last);
         println!(
             "{} kills, {} requests ({} to subscribe answered 202), {last} contents, {} active at the end, {deliveries} deliveries",
             self.kills,
@@ -232,39 +235,39 @@ fn version_of(document: &[u8]) -> usize {
     usize::try_from(time.unix() - FIRST_S).unwrap()
 }
 
-/// Checks the guarantees: all requests that were `accepted` were verified, or later ones of the same pair, and all `active` callbacks have the
-/// content `last`. Returns the number of deliveries.
-fn check(
-    subscribers: &[Subscriber],
-    accepted: &[AcceptedRequest],
-    active: &HashSet<String>,
-    last: usize,
-) -> usize {
+/// Checks that each of the requests that were `accepted` was verified, or a later request for the same callback.
+fn assert_verified(subscribers: &[Subscriber], accepted: &[AcceptedRequest]) {
     // A request is verified once, plus once for each crash during its verification.
     let mut verified: HashMap<(String, u32), usize> = HashMap::new();
     for subscriber in subscribers {
         for request in subscriber.verifications() {
-            let path = request.target.split('?').next().unwrap_or_default();
             let lease_s = request.query()["hub.lease_seconds"].parse().unwrap();
-            let key = (subscriber.callback(path), lease_s);
+            let key = (subscriber.callback(request.path()), lease_s);
             *verified.entry(key).or_default() += 1;
         }
     }
-    // While a request for an active subscription waits, a newer one replaces it.
     for AcceptedRequest { callback, lease_s } in accepted {
-        let is_it = |(of, newer): &(String, u32)| of == callback && newer >= lease_s;
-        assert!(verified.keys().any(is_it), "request {lease_s}");
+        // While a request for an active subscription waits, a newer one replaces it.
+        let is_verified = verified
+            .keys()
+            .any(|(verified, newer_s)| verified == callback && newer_s >= lease_s);
+        assert!(is_verified, "request {lease_s}");
         let times = verified.get(&(callback.clone(), *lease_s)).copied();
         assert!(times.unwrap_or(1) <= 5, "request {lease_s}: {times:?}");
     }
+}
+
+/// Checks that each of the `active` callbacks has the content `last`, and that no callback received an older content
+/// after a newer one. Returns the number of deliveries.
+fn count_deliveries(subscribers: &[Subscriber], active: &HashSet<String>, last: usize) -> usize {
     let mut deliveries = 0;
     for subscriber in subscribers {
-        let mut paths: HashMap<String, Vec<Received>> = HashMap::new();
+        let mut by_path: HashMap<String, Vec<Received>> = HashMap::new();
         for request in subscriber.received() {
-            let path = request.target.split('?').next().unwrap_or_default();
-            paths.entry(path.to_owned()).or_default().push(request);
+            let path = request.path().to_owned();
+            by_path.entry(path).or_default().push(request);
         }
-        for (path, requests) in paths {
+        for (path, requests) in by_path {
             let callback = subscriber.callback(&path);
             let (posts, asked): (Vec<_>, Vec<_>) = requests
                 .iter()

@@ -109,22 +109,33 @@ fn retry_sends_a_pending_delivery_at_once() {
 }
 
 #[test]
-fn unknown_subscriptions_exit_66_and_a_damaged_store_65() {
-    let mut rig = Rig::start();
+fn an_unknown_subscription_exits_66() {
+    let rig = Rig::start();
     wait_until("delivering", || rig.hub().health().delivering);
     for action in ["show", "remove", "retry"] {
         let error = hub(&rig, &[action, "7"]).with(66);
         let what = "reviewd: there is no subscription 7; `reviewd hub list` lists them\n";
         assert_eq!(error, what);
     }
+}
+
+#[test]
+fn a_damaged_store_exits_65() {
+    let mut rig = Rig::start();
     rig.stop();
     let file = rig.state_dir().join("hub.sqlite3");
     std::fs::write(&file, "x".repeat(512)).unwrap();
     let error = hub(&rig, &["list"]).with(65);
     assert!(error.contains("the file is damaged"), "{error}");
+}
+
+#[test]
+fn a_missing_store_exits_66_and_is_not_created() {
+    let mut rig = Rig::start();
+    rig.stop();
     std::fs::remove_dir_all(rig.state_dir()).unwrap();
     hub(&rig, &["list"]).with(66);
-    assert!(!rig.state_dir().exists(), "looking creates nothing");
+    assert!(!rig.state_dir().exists());
 }
 
 #[test]

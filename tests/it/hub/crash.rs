@@ -2,15 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use super::chaos::{World, seconds};
+use super::chaos::{World, duration_from};
 use reviewd::hub::StoreLocation;
-
-/// The environment variable that sets the duration of the test, and its default in seconds.
-const SECONDS: (&str, u64) = ("REVIEWD_CRASH_SECONDS", 20);
 
 #[test]
 fn kills_at_random_moments_lose_nothing_that_was_promised() {
-    let time = seconds(SECONDS);
+    let time = duration_from("REVIEWD_CRASH_SECONDS", 20);
     let temp = tempfile::tempdir().unwrap();
     let state = temp.path().join("state");
     let flags = ["--state", state.to_str().unwrap()];

@@ -98,8 +98,8 @@ fn subscribers_behind_a_slow_link_are_all_served_and_none_fails() {
     assert!(!rig.list().iter().any(failed));
 }
 
-/// Requests 1,000 subscriptions of callbacks that hang from four addresses, of which 800 are stored, and waits until many
-/// are being verified.
+/// Requests 1,000 subscriptions of callbacks that hang from four addresses, of which 800 are stored, and waits until
+/// many are being verified.
 fn request_a_thousand_that_hang(rig: &Rig, hanging: &Subscriber) {
     for number in 0..1_000 {
         let client = IpAddr::from([198, 51, 100, (number % 4) as u8]);
@@ -116,10 +116,8 @@ fn request_a_thousand_that_hang(rig: &Rig, hanging: &Subscriber) {
 fn beside_a_thousand_verifications_that_hang_a_renewal_a_newcomer_and_an_unsubscription_are_verified()
  {
     let rig = start(LONG);
-    let (good, hanging) = (
-        Subscriber::good(),
-        Subscriber::start(|_| Reply::Silence(LONG)),
-    );
+    let good = Subscriber::good();
+    let hanging = Subscriber::start(|_| Reply::Silence(LONG));
     let callback = good.callback("/cb");
     rig.subscribe(&callback);
     request_a_thousand_that_hang(&rig, &hanging);
@@ -163,7 +161,7 @@ fn new_content_reaches_slow_subscribers_beside_newcomers_that_hang() {
         settings.policy.retry_delays = vec![Duration::from_secs(1)];
     });
     let honest = Subscriber::delivering(|_| {
-        // Honest, but slow: the time that the others must not add to.
+        // A subscriber that takes its time; those that hang must not add to it.
         std::thread::sleep(Duration::from_millis(1_200));
         Reply::status(204)
     });

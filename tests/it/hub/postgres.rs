@@ -68,31 +68,39 @@ fn the_schema_is_created_once_and_refused_if_newer() {
 }
 
 #[test]
-fn unrecoverable_database_errors_exit_78() {
-    let Some(mut shared) = Shared::new() else {
-        return;
-    };
-    let url = shared.url.clone();
-    let password = |text: &str| url.replace(":secret@", text);
-    let [nowhere, guest] = [("reviewd", "nowhere"), ("guest", "hub")]
-        .map(|(user, database)| shared.postgres.url(user, database));
-    let foreign = "mysql://u:secret@127.0.0.1/hub";
+fn a_database_that_cannot_be_opened_is_refused() {
+    let Some(shared) = Shared::new() else { return };
+    let foreign = "mysql://u:secret@127.0.0.1/hub".to_owned();
+    let wrong_password = shared.url.replace(":secret@", ":secret2@");
+    let no_password = shared.url.replace(":secret@", "@");
+    let nowhere = shared.postgres.url("reviewd", "nowhere");
     for (url, what) in [
         (foreign, "--store: must begin with postgres://"),
-        (&password(":secret2@"), "password authentication failed"),
-        (&password("@"), "password missing"),
-        (&nowhere, "\"nowhere\" does not exist"),
-        // No privilege to create the schema.
-        (&guest, "permission denied"),
+        (wrong_password, "password authentication failed"),
+        (no_password, "password missing"),
+        (nowhere, "\"nowhere\" does not exist"),
     ] {
-        assert_refused(url, 78, what);
+        assert_refused(&url, 78, what);
     }
-    // No privilege to use the existing schema, or to write to it.
+}
+
+#[test]
+fn a_user_without_privileges_is_refused() {
+    let Some(shared) = Shared::new() else { return };
+    let guest = shared.postgres.url("guest", "hub");
+    // The schema cannot be created.
+    assert_refused(&guest, 78, "permission denied");
     drop(shared.open());
+    // It exists, but cannot be used.
     assert_refused(&guest, 78, "permission denied");
     shared.query("GRANT USAGE ON SCHEMA reviewd TO guest; GRANT SELECT ON ALL TABLES IN SCHEMA reviewd TO guest");
+    // It can be read, but not written to.
     assert_refused(&guest, 78, "permission denied");
-    // A schema of that name that belongs to another program.
+}
+
+#[test]
+fn a_schema_of_another_program_is_refused() {
+    let Some(shared) = Shared::new() else { return };
     for (name, table, what) in [
         ("other", "topic", "\"topic\" already exists"),
         ("broken", "meta", "\"version\" does not exist"),
@@ -105,12 +113,20 @@ fn unrecoverable_database_errors_exit_78() {
         shared.postgres.query(name, &sql);
         assert_refused(&shared.postgres.url("reviewd", name), 78, what);
     }
-    // TLS: not supported by the server, then signed by an unknown authority, then signed by the configured one.
+}
+
+#[test]
+fn the_certificate_of_the_database_is_checked() {
+    let Some(mut shared) = Shared::new() else {
+        return;
+    };
+    let url = shared.url.clone();
     let temp = tempfile::tempdir().unwrap();
     let ca = temp.path().join("ca.pem");
     authority::write_ca(&ca);
     let secured = format!("{url}?sslmode=require&sslrootcert={}", ca.display());
     assert_refused(&secured, 78, "server does not support TLS");
+    // The server has a certificate of the tests' own authority, which only `sslrootcert` makes known.
     let (certificate, key) = authority::server_pem(&["127.0.0.1"]);
     for (name, file, pem) in [
         ("ssl_cert_file", "server.pem", certificate),

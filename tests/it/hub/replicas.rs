@@ -4,15 +4,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::chaos::{World, seconds};
+use super::chaos::{World, duration_from};
 use crate::support::postgres::Postgres;
 use reviewd::hub::StoreLocation;
 use reviewd::hub::store::Database;
 
-/// The environment variable that sets how long the replicas are disturbed, and its default in seconds.
-const SECONDS: (&str, u64) = ("REVIEWD_REPLICAS_SECONDS", 20);
-
-/// If set, PostgreSQL has a synchronous standby, which takes over after half of that time.
+/// The environment variable that gives PostgreSQL a synchronous standby, which takes over after half of the test's
+/// time.
 const STANDBY: &str = "REVIEWD_REPLICAS_STANDBY";
 
 #[test]
@@ -29,7 +27,7 @@ fn replicas_that_die_and_a_database_that_crashes_lose_nothing_that_was_promised(
     let location = StoreLocation::Database(Box::new(Database::parse(&url, "reviewd").unwrap()));
     let mut world = World::new(location, ["--store", &url], 3);
     (0..3).for_each(|number| world.boot(number));
-    let time = seconds(SECONDS);
+    let time = duration_from("REVIEWD_REPLICAS_SECONDS", 20);
     let began = Instant::now();
     let mut cuts = 0;
     let mut crashes = 0;

@@ -26,10 +26,10 @@ fn free_address() -> SocketAddr {
 /// Accepts the subscriber's next request to the hub, answers it with 202, and returns its fields.
 fn take_request(hub: &TcpListener) -> Vec<(String, String)> {
     let (mut stream, _) = hub.accept().unwrap();
-    let (_, _, body) = read_request(&mut BufReader::new(&stream)).unwrap();
+    let request = read_request(&mut BufReader::new(&stream)).unwrap();
     let answer = b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     stream.write_all(answer).unwrap();
-    let pairs = url::form_urlencoded::parse(&body);
+    let pairs = url::form_urlencoded::parse(&request.body);
     pairs.into_owned().collect()
 }
 

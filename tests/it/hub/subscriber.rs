@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::io::{self, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -81,7 +81,9 @@ struct Shared {
     /// Whether requests are recorded; 100,000 of them would use more memory than everything else.
     is_noting: bool,
     connections: AtomicUsize,
-    over: AtomicBool,
+    is_over: Mutex<bool>,
+    /// Tells the connections that wait that `is_over` has become true.
+    ended: Condvar,
     /// Bandwidth in bytes per second of a simulated link that all connections share, and when the link is idle again.
     line: Mutex<Option<(u64, Instant)>>,
 }
@@ -100,6 +102,11 @@ impl Received {
         let value = values.next().map(|(_, value)| value.as_str());
         assert!(values.next().is_none(), "{name} came twice");
         value
+    }
+
+    /// Returns the target without its query.
+    pub(crate) fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
     }
 
     pub(crate) fn mode(&self) -> String {
@@ -174,13 +181,14 @@ impl Subscriber {
             certificates: Box::new(certificates),
             is_noting,
             connections: AtomicUsize::new(0),
-            over: AtomicBool::new(false),
+            is_over: Mutex::new(false),
+            ended: Condvar::new(),
             line: Mutex::new(None),
         });
         let accepting = Arc::clone(&shared);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                if accepting.over.load(Ordering::SeqCst) {
+                if accepting.is_over() {
                     return;
                 }
                 let serving = Arc::clone(&accepting);
@@ -271,7 +279,8 @@ impl Subscriber {
 
 impl Drop for Subscriber {
     fn drop(&mut self) {
-        self.shared.over.store(true, Ordering::SeqCst);
+        *self.shared.is_over.lock().unwrap() = true;
+        self.shared.ended.notify_all();
         // Wakes the accepting thread; an error means that it has already ended.
         let _awake = TcpStream::connect(self.address);
     }
@@ -297,13 +306,13 @@ impl Shared {
             stream: StreamOwned::new(connection, stream),
             shared: self,
         });
-        while let Ok((first, fields, body)) = read_request(&mut stream) {
-            let mut words = first.split(' ').map(str::to_owned);
+        while let Ok(read) = read_request(&mut stream) {
+            let mut words = read.first_line.split(' ').map(str::to_owned);
             let request = Received {
                 method: words.next().unwrap(),
                 target: words.next().unwrap(),
-                fields,
-                body,
+                fields: read.fields,
+                body: read.body,
                 at: Instant::now(),
             };
             if self.is_noting {
@@ -320,7 +329,6 @@ impl Shared {
     }
 
     fn reply(&self, reply: Reply, stream: &mut Stream) -> io::Result<()> {
-        let is_over = || self.over.load(Ordering::SeqCst);
         match reply {
             Reply::Answer(status, body) => {
                 let length = match status {
@@ -336,14 +344,17 @@ impl Shared {
                 stream.flush()
             }
             Reply::Drip(bytes, pause) => {
-                for byte in bytes.into_iter().take_while(|_| !is_over()) {
+                for byte in bytes {
+                    if self.is_over() {
+                        break;
+                    }
                     stream.write_all(&[byte])?;
                     thread::sleep(pause);
                 }
                 Ok(())
             }
             Reply::Flood(bytes) => {
-                while !is_over() {
+                while !self.is_over() {
                     stream.write_all(&bytes)?;
                 }
                 Ok(())
@@ -368,11 +379,16 @@ impl Shared {
         }
     }
 
+    fn is_over(&self) -> bool {
+        *self.is_over.lock().unwrap()
+    }
+
     /// Waits for `time`, or until the subscriber ends.
     fn hold(&self, time: Duration) {
-        let began = Instant::now();
-        while began.elapsed() < time && !self.over.load(Ordering::SeqCst) {
-            thread::sleep(Duration::from_millis(10));
-        }
+        let is_over = self.is_over.lock().unwrap();
+        let waited = self
+            .ended
+            .wait_timeout_while(is_over, time, |is_over| !*is_over);
+        drop(waited.unwrap());
     }
 }

@@ -329,15 +329,25 @@ fn read_line(stream: &mut impl BufRead) -> io::Result<String> {
     }
 }
 
-/// Reads a request whose body, if any, has a Content-Length: its first line, its fields, and its body.
-pub(crate) fn read_request(
-    stream: &mut impl BufRead,
-) -> io::Result<(String, ReceivedFields, Vec<u8>)> {
-    let (first, fields) = read_head(stream)?;
+/// A request that a test's own server received.
+pub(crate) struct ReadRequest {
+    /// The method, the target, and the version.
+    pub(crate) first_line: String,
+    pub(crate) fields: ReceivedFields,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Reads a request whose body, if it has one, has a Content-Length.
+pub(crate) fn read_request(stream: &mut impl BufRead) -> io::Result<ReadRequest> {
+    let (first_line, fields) = read_head(stream)?;
     let length = fields.iter().find(|(name, _)| name == "content-length");
     let mut body = vec![0; length.map_or(0, |(_, length)| length.parse().unwrap())];
     stream.read_exact(&mut body)?;
-    Ok((first, fields, body))
+    Ok(ReadRequest {
+        first_line,
+        fields,
+        body,
+    })
 }
 
 fn invalid(what: &str) -> io::Error {

@@ -8,7 +8,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::support::client::{ReceivedFields, read_request};
+use crate::support::client::{ReadRequest, ReceivedFields, read_request};
 
 /// Reviews on a page.
 const PAGE: usize = 2;
@@ -125,10 +125,15 @@ impl Platform {
     /// Answers one request; a client that has gone is no fault.
     fn serve(&self, stream: TcpStream) {
         let mut stream = BufReader::new(stream);
-        let Ok((first, fields, body)) = read_request(&mut stream) else {
+        let Ok(ReadRequest {
+            first_line,
+            fields,
+            body,
+        }) = read_request(&mut stream)
+        else {
             return;
         };
-        let target = first.split(' ').nth(1).unwrap_or_default().to_owned();
+        let target = first_line.split(' ').nth(1).unwrap_or_default().to_owned();
         let answer = {
             let mut state = self.state();
             let tokens = fields.iter().filter(|(name, _)| {
@@ -141,7 +146,8 @@ impl Platform {
                 .contains(&name.as_str())
             });
             let tokens: Vec<&str> = tokens.map(|(_, value)| value.as_str()).collect();
-            state.asked.push(format!("{first} {}", tokens.join(" ")));
+            let asked = format!("{first_line} {}", tokens.join(" "));
+            state.asked.push(asked);
             let fault = state.faults.pop_front().flatten();
             let mut reviews = state.reviews.clone();
             reviews.sort_by_key(|review| review.id);
