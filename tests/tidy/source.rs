@@ -283,7 +283,8 @@ impl Source {
         lines
     }
 
-    /// The positions of `text` in the code that do not follow a character of an identifier.
+    /// The positions of `text` in the code. If it begins with an identifier, positions inside a longer one are left
+    /// out.
     fn places<'a>(&'a self, text: &'a str) -> impl Iterator<Item = usize> + 'a {
         let places = self.code.match_indices(text).map(|(at, _)| at);
         places.filter(|at| {

@@ -114,8 +114,8 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().expect("an array")
 }
 
-/// The published reviews of the file, newest first: those that are verified, and those that a platform published with an
-/// account.
+/// The published reviews of the file, newest first: those that are verified, and those that a platform published with
+/// an account.
 fn reference_reviews(file: &Value) -> Vec<Value> {
     let mut verified = list(&file["reviews"]).to_vec();
     verified.retain(|review| {

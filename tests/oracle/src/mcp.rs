@@ -62,8 +62,8 @@ static SERVED: LazyLock<(Server, Catalog)> = LazyLock::new(|| {
     (Server::new(settings().mcp), catalog)
 });
 
-/// Checks that each message that expects a response has one, with a result or an error, and, if the body is JSON, with the
-/// id of a message or null.
+/// Checks that each message that expects a response has one, with a result or an error, and, if the body is JSON, with
+/// the id of a message or null.
 fn check_reply(head: &Head<'_>, body: &[u8], reply: &McpReply) {
     let sent = serde_json::from_slice::<Value>(body);
     let is_json = sent.is_ok();

@@ -38,8 +38,8 @@ pub fn check_query(data: &[u8]) {
     }
 }
 
-/// The parameters of a query string that are ignored, and those with an issue; an empty name stands for the query string as
-/// a whole.
+/// The parameters of a query string that are ignored, and those with an issue; an empty name stands for the query
+/// string as a whole.
 fn ignored_and_refused(raw: &[u8]) -> (Vec<String>, BTreeSet<String>) {
     let mut ignored = Vec::new();
     let mut refused = BTreeSet::new();

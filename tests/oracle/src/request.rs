@@ -19,7 +19,8 @@ use super::service;
 const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Sends `data` to the service with the sample, on one HTTP/1.1 connection, and checks that each response has an
-/// expected status, a Date, and as many bytes as its Content-Length, and that there are not more responses than requests.
+/// expected status, a Date, and as many bytes as its Content-Length, and that there are not more responses than
+/// requests.
 ///
 /// # Panics
 /// If a response is malformed, reports an internal error, or belongs to no request.

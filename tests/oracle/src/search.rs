@@ -136,7 +136,8 @@ impl Searched {
         }
     }
 
-    /// Checks every page of `pairs`, from the first one or from their cursor, unless their words are too many or too long.
+    /// Checks every page of `pairs`, from the first one or from their cursor, unless their words are too many or too
+    /// long.
     fn check(&self, indexes: &[Index], pairs: &Pairs) {
         let raw = pairs.iter();
         let raw = raw.map(|(name, value)| format!("{name}={}", encode(value)));
@@ -312,8 +313,8 @@ fn add_mentions(entries: &mut Vec<NamedEntry>, mentions: &[String], is_person: b
     }
 }
 
-/// Returns the name of the only entry that the folded `name` means: the rules are tried one after the other, and the first
-/// one that an entry meets decides.
+/// Returns the name of the only entry that the folded `name` means: the rules are tried one after the other, and the
+/// first one that an entry meets decides.
 fn meant<'e>(entries: &'e [NamedEntry], name: &str) -> Option<&'e str> {
     let untitled = without_titles(name);
     let mut asked = vec![name];
@@ -390,34 +391,53 @@ const TITLES: [&str; 3] = ["ms", "dr", "frau"];
 /// Tells whether the folded `text` contains the terms of the folded `words`, character by character.
 fn holds_words(text: &str, words: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
-    let is_held = |term: &[char], is_quoted: bool| {
-        let length: usize = term.iter().map(|character| character.len_utf8()).sum();
-        let begins_word = is_of_word(term[0]) && (is_quoted || length <= 32);
-        let ends_word = is_of_word(term[term.len() - 1]) && is_quoted;
+    terms(words)
+        .iter()
+        .all(|term| term.is_in(&text) != term.is_excluded)
+}
+
+/// A word or a quotation of the parameter `words`.
+pub(super) struct Term {
+    /// The term without its quotation marks and the signs around it; never empty.
+    pub(super) text: Vec<char>,
+    pub(super) is_quoted: bool,
+    pub(super) is_excluded: bool,
+}
+
+impl Term {
+    /// Tells whether a text contains the term: a word at the beginning of one of the text, a quotation as whole words.
+    fn is_in(&self, text: &[char]) -> bool {
+        let term = &self.text;
+        let bytes: usize = term.iter().map(|character| character.len_utf8()).sum();
+        let begins_word = is_of_word(term[0]) && (self.is_quoted || bytes <= 32);
+        let ends_word = is_of_word(term[term.len() - 1]) && self.is_quoted;
         (0..text.len()).any(|start| {
             let end = start + term.len();
             text[start..].starts_with(term)
                 && (!begins_word || start == 0 || !is_of_word(text[start - 1]))
                 && (!ends_word || end == text.len() || !is_of_word(text[end]))
         })
-    };
-    let mut terms = terms(words).into_iter();
-    terms.all(|(term, is_quoted, is_excluded)| is_held(&term, is_quoted) != is_excluded)
+    }
 }
 
-/// The terms of the folded `words`, and whether each is quoted and excluded.
-pub(super) fn terms(words: &str) -> Vec<(Vec<char>, bool, bool)> {
-    let terms = TERM.captures_iter(words).map(|term| {
-        let quoted = term.name("quoted");
-        let is_excluded = !term["not"].is_empty();
+/// The terms of the folded `words`.
+pub(super) fn terms(words: &str) -> Vec<Term> {
+    let mut terms = Vec::new();
+    for found in TERM.captures_iter(words) {
+        let quoted = found.name("quoted");
         let text = match quoted {
             Some(quoted) => quoted.as_str().trim(),
-            None => without_signs(term.name("word").map_or("", |word| word.as_str())),
+            None => without_signs(found.name("word").map_or("", |word| word.as_str())),
         };
-        (text.chars().collect(), quoted.is_some(), is_excluded)
-    });
-    let is_some = |(text, ..): &(Vec<char>, _, _)| !text.is_empty();
-    terms.filter(is_some).collect()
+        if !text.is_empty() {
+            terms.push(Term {
+                text: text.chars().collect(),
+                is_quoted: quoted.is_some(),
+                is_excluded: !found["not"].is_empty(),
+            });
+        }
+    }
+    terms
 }
 
 /// Returns a word without the signs around it, or, if it has nothing else, without those that are ASCII or punctuation.
@@ -490,8 +510,8 @@ pub(super) fn fold(text: &str) -> String {
     composer.normalize(&out).replace('ё', "е")
 }
 
-/// Characters that folding drops, those of the sample and of the pieces: soft hyphen, zero-width characters, selectors of
-/// variants, Arabic vowel signs.
+/// Characters that folding drops, those of the sample and of the pieces: soft hyphen, zero-width characters, selectors
+/// of variants, Arabic vowel signs.
 const IGNORED: [char; 6] = [
     '\u{ad}', '\u{200b}', '\u{200d}', '\u{feff}', '\u{fe0f}', '\u{64e}',
 ];
@@ -502,31 +522,33 @@ static TEMPLATE: LazyLock<Review> = LazyLock::new(|| sample().reviews.remove(0))
 /// Returns a taxonomy with technicians that share an alias, services that share a phrase, and a service whose label is
 /// another's id.
 fn taxonomy() -> Taxonomy {
-    let technician = |names: &str| {
-        let mut names = names.split('=').map(str::to_owned);
-        let name = names.next().unwrap_or_default();
-        let aliases = names.collect();
-        Technician { name, aliases }
-    };
-    let concept = |names: &str| {
-        let mut names = names.split('=').map(str::to_owned);
-        Concept {
-            id: names.next().unwrap_or_default(),
-            label: names.next().unwrap_or_default(),
-            phrases: names.collect(),
-            not_phrases: Vec::new(),
-        }
-    };
-    let (technicians, services) = (
-        "Ana Óses=ANA=Ms Oses|Bo=ana=B.|Dr. Cy Lee|Nobody",
-        "wills=Wills=custody|tax=WILLS=last will=duties|none=|family=Family law: divorce=custody=bo",
-    );
+    let technicians = "Ana Óses=ANA=Ms Oses|Bo=ana=B.|Dr. Cy Lee|Nobody";
+    let services = "wills=Wills=custody|tax=WILLS=last will=duties|none=|family=Family law: divorce=custody=bo";
     let aspects = "fees=Fees and billing=costs|staff=Staff=rude";
     Taxonomy {
         technicians: technicians.split('|').map(technician).collect(),
         services: services.split('|').map(concept).collect(),
         aspects: aspects.split('|').map(concept).collect(),
         ..Taxonomy::default()
+    }
+}
+
+/// A technician's name and aliases, with equals signs between them.
+fn technician(names: &str) -> Technician {
+    let mut names = names.split('=').map(str::to_owned);
+    let name = names.next().unwrap_or_default();
+    let aliases = names.collect();
+    Technician { name, aliases }
+}
+
+/// A concept's id, label and phrases, with equals signs between them.
+fn concept(names: &str) -> Concept {
+    let mut names = names.split('=').map(str::to_owned);
+    Concept {
+        id: names.next().unwrap_or_default(),
+        label: names.next().unwrap_or_default(),
+        phrases: names.collect(),
+        not_phrases: Vec::new(),
     }
 }
 
@@ -626,12 +648,20 @@ impl Source<'_> {
             by: "Google".to_owned(),
             method: Some("account".to_owned()),
         };
-        let verification = Some(by_platform).filter(|_| self.below(3) > 0);
+        let verification = if self.below(3) > 0 {
+            Some(by_platform)
+        } else {
+            None
+        };
         Review {
             id,
             text,
             source: self.pick("google|Yelp").to_owned(),
-            owner_reply: Some(reply).filter(|_| self.below(4) == 0),
+            owner_reply: if self.below(4) == 0 {
+                Some(reply)
+            } else {
+                None
+            },
             mentioned_technicians: self
                 .list("|Ana Óses|Bo|Ana Óses,not in the taxonomy|Dr. Cy Lee"),
             mentioned_services: self.list("|wills|tax|wills,family"),
@@ -701,11 +731,11 @@ impl Source<'_> {
         let text: Vec<char> = text.chars().collect();
         let start = self.below(text.len() + 1);
         let end = start + self.below(text.len() - start + 1);
-        let needle = text[start..end].iter().collect::<String>();
-        match choice < 200 {
-            true => needle,
-            false => needle + &self.text(3),
+        let mut needle: String = text[start..end].iter().collect();
+        if choice >= 200 {
+            needle.push_str(&self.text(3));
         }
+        needle
     }
 
     /// Returns terms from texts and pieces.

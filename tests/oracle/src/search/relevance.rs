@@ -10,7 +10,8 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::{NamedEntry, Pairs, Searched, fold, given, holds_words, terms};
 
-/// Words that judge, that ask for few stars, that negate, and that only ask for reviews, as far as the pieces have them.
+/// Words that judge, that ask for few stars, that negate, and that only ask for reviews, as far as the pieces have
+/// them.
 const BAD: &str = "bad";
 const GOOD: &str = "good";
 const COMPLAINING: [&str; 2] = ["never", "complaints"];
@@ -53,13 +54,13 @@ impl Searched {
         let terms = terms(&given.remove("words").unwrap_or_default());
         let mut exact = Vec::new();
         let mut free: Vec<String> = Vec::new();
-        for (term, is_quoted, is_excluded) in terms {
-            let term: String = term.into_iter().collect();
-            let sign = if is_excluded { "-" } else { "" };
-            match is_quoted {
-                true => exact.push(format!("{sign}\"{term}\"")),
-                false if is_excluded => exact.push(format!("-{term}")),
-                false => free.push(term),
+        for term in terms {
+            let text: String = term.text.into_iter().collect();
+            match (term.is_excluded, term.is_quoted) {
+                (true, true) => exact.push(format!("-\"{text}\"")),
+                (true, false) => exact.push(format!("-{text}")),
+                (false, true) => exact.push(format!("\"{text}\"")),
+                (false, false) => free.push(text),
             }
         }
         if !exact.is_empty() {
@@ -311,9 +312,10 @@ impl Searched {
         let total: u64 = lengths.iter().sum();
         let with_words = lengths.iter().filter(|length| **length > 0).count() as u64;
         let score = |(row, count): (usize, u64)| {
-            let length = match by_length {
-                true => (lengths[row] * with_words * 16 / total.max(1)).min(63),
-                false => 16,
+            let length = if by_length {
+                (lengths[row] * with_words * 16 / total.max(1)).min(63)
+            } else {
+                16
             };
             let count = count.min(4);
             let factor = (count * 2_200 * 4_096) / (count * 1_000 + 300 + 900 * length / 16);
@@ -370,9 +372,11 @@ fn subjects_of(word: &str) -> Vec<&'static [(&'static str, String)]> {
 /// Returns the subject of two words with a space between them; no phrase has several.
 fn subject_of_phrase(phrase: &str) -> Option<&'static [(&'static str, String)]> {
     let joined = phrase.replace(' ', "_");
+    if !phrase.contains(' ') {
+        return None;
+    }
     let mut subjects = SUBJECTS.iter();
-    let has_it = |subject: &&Vec<(&str, String)>| subject.iter().any(|(_, word)| *word == joined);
-    let subject = subjects.find(has_it).filter(|_| phrase.contains(' '))?;
+    let subject = subjects.find(|subject| subject.iter().any(|(_, word)| *word == joined))?;
     Some(subject)
 }
 
@@ -393,15 +397,16 @@ fn words_of(text: &str) -> Vec<String> {
 
 /// The folded function words of each language of the file.
 static FUNCTION_WORDS: LazyLock<Vec<HashSet<String>>> = LazyLock::new(|| {
-    let lists = LANGUAGES.lines().map(|line| line.splitn(3, ' '));
-    let lists = lists.filter_map(|mut parts| {
-        let code = parts.next()?;
-        let is_language = code != "determiner" && code != "homonym";
-        parts.nth(1).filter(|_| is_language)
-    });
+    let mut lists = Vec::new();
+    for line in LANGUAGES.lines() {
+        let [code, _name, words] = line.splitn(3, ' ').collect::<Vec<&str>>()[..] else {
+            continue;
+        };
+        if code != "determiner" && code != "homonym" {
+            lists.push(words.split(' ').map(fold).collect());
+        }
+    }
     lists
-        .map(|words| words.split(' ').map(fold).collect())
-        .collect()
 });
 
 /// Returns each word of the terms once, without function words and words that ask unless there are no others; and
@@ -447,9 +452,10 @@ fn words_to_rank(terms: &[String]) -> Vec<(String, bool)> {
     };
     for term in told {
         let words = words_of(term);
-        let parts = match words.is_empty() {
-            true => vec![(term.clone(), false)],
-            false => words.into_iter().map(|word| (word, true)).collect(),
+        let parts = if words.is_empty() {
+            vec![(term.clone(), false)]
+        } else {
+            words.into_iter().map(|word| (word, true)).collect()
         };
         for (word, is_word) in parts {
             if ranking.iter().all(|(known, _)| *known != word) {
