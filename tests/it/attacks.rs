@@ -99,11 +99,9 @@ impl Target {
         held
     }
 
-    /// Waits until the time is over.
+    /// Holds the connections until the time of the attack is over.
     fn wait(&self) {
-        while self.goes_on() {
-            thread::sleep(PACE);
-        }
+        thread::sleep(self.until.saturating_duration_since(Instant::now()));
     }
 
     /// Opens one connection after another, and calls `attack` on each until the server closes it or stops reading.
@@ -146,7 +144,11 @@ fn other_clients_are_served_during_every_attack_and_the_attackers_are_closed() {
     // In parallel, because each attack mostly waits.
     thread::scope(|scope| {
         for attacks in ATTACKS.chunks(4) {
-            scope.spawn(|| attacks.iter().for_each(attack_shortly));
+            scope.spawn(move || {
+                for attack in attacks {
+                    attack_shortly(attack);
+                }
+            });
         }
     });
 }

@@ -42,7 +42,8 @@ fn external(file: &str) -> BTreeMap<String, Vec<Case>> {
 /// The project's own sentences that neither the text model nor any constant was chosen on.
 const UNSEEN: &str = "unseen.jsonl";
 
-/// Counts of answers by label (first index) and answered class (second index).
+/// Counts of answers by the true class (first index) and the answered class (second index). The classes are 0 for a
+/// complaint, 1 for a neutral mention and 2 for praise.
 type Table = [[f64; 3]; 3];
 
 fn tally(cases: &[Case], mut answer: impl FnMut(&Case) -> usize) -> Table {
@@ -58,24 +59,40 @@ fn recall(table: &Table, class: usize) -> f64 {
 }
 
 fn precision(table: &Table, class: usize) -> f64 {
-    let answered: f64 = table.iter().map(|row| row[class]).sum();
-    table[class][class] / answered.max(1.0)
+    table[class][class] / answered(table, class).max(1.0)
+}
+
+/// How often a class was the answer.
+fn answered(table: &Table, class: usize) -> f64 {
+    table.iter().map(|row| row[class]).sum()
 }
 
 fn baseline(name: &str, table: &Table) -> Baseline {
-    let right: f64 = (0..3).map(|class| table[class][class]).sum();
-    let f1 = |class| {
-        let precision = precision(table, class);
-        let recall = recall(table, class);
-        2.0 * precision * recall / (precision + recall).max(1e-9)
-    };
-    let thousandths = |value: f64| (value * 1000.0).round() / 1000.0;
+    let all: f64 = table.iter().flatten().sum();
+    let f1_sum: f64 = (0..3).map(|class| f1(table, class)).sum();
     Baseline {
         name: name.to_owned(),
-        accuracy: thousandths(right / table.iter().flatten().sum::<f64>()),
-        macro_f1: thousandths((0..3).map(f1).sum::<f64>() / 3.0),
+        accuracy: thousandths(right(table) / all),
+        macro_f1: thousandths(f1_sum / 3.0),
         negative_recall: thousandths(recall(table, 0)),
     }
+}
+
+/// How many answers are right.
+fn right(table: &Table) -> f64 {
+    (0..3).map(|class| table[class][class]).sum()
+}
+
+/// The harmonic mean of precision and recall of a class.
+fn f1(table: &Table, class: usize) -> f64 {
+    let precision = precision(table, class);
+    let recall = recall(table, class);
+    2.0 * precision * recall / (precision + recall).max(1e-9)
+}
+
+/// Rounds to a thousandth.
+fn thousandths(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
 }
 
 /// The product's answer: with stars the class that it lists, without them the class of the largest sum.
@@ -114,28 +131,24 @@ fn stars(case: &Case) -> f64 {
 
 fn figure(set: &str, cases: &[Case], has_stars: bool) -> Figure {
     let mut judge = Sentence::default();
-    let mut counts = [0; 3];
-    cases
-        .iter()
-        .for_each(|case| counts[case.gold as usize] += 1);
-    let majority = (0..3).max_by_key(|class| counts[*class]).unwrap_or(1);
     let by_vader = tally(cases, |case| vader(case, has_stars));
-    let (what, baselines) = match has_stars {
-        true => {
-            let by_stars = tally(cases, |case| sign(stars(case)));
-            let both = baseline("VADER and stars", &by_vader);
-            ("with stars", vec![baseline("stars alone", &by_stars), both])
-        }
-        false => {
-            let most = tally(cases, |_| majority);
-            let most = baseline("majority class", &most);
-            ("text only", vec![baseline("VADER", &by_vader), most])
-        }
+    let what = if has_stars { "with stars" } else { "text only" };
+    let baselines = if has_stars {
+        let by_stars = tally(cases, |case| sign(stars(case)));
+        vec![
+            baseline("stars alone", &by_stars),
+            baseline("VADER and stars", &by_vader),
+        ]
+    } else {
+        let majority = majority_class(cases);
+        let by_majority = tally(cases, |_| majority);
+        vec![
+            baseline("VADER", &by_vader),
+            baseline("majority class", &by_majority),
+        ]
     };
-    let own = baseline(
-        "",
-        &tally(cases, |case| product(&mut judge, case, has_stars)),
-    );
+    let own = tally(cases, |case| product(&mut judge, case, has_stars));
+    let own = baseline("", &own);
     Figure {
         measured_on: format!("{set}, {what}"),
         accuracy: own.accuracy,
@@ -143,6 +156,15 @@ fn figure(set: &str, cases: &[Case], has_stars: bool) -> Figure {
         negative_recall: own.negative_recall,
         baselines,
     }
+}
+
+/// Returns the class that most cases have.
+fn majority_class(cases: &[Case]) -> usize {
+    let mut counts = [0; 3];
+    for case in cases {
+        counts[case.gold as usize] += 1;
+    }
+    (0..3).max_by_key(|class| counts[*class]).unwrap_or(1)
 }
 
 /// Returns every figure that can be measured here.
@@ -257,17 +279,15 @@ fn precision_by_stars_is_the_published_one() {
         let mut cases = fixture(UNSEEN);
         cases.retain(|case| case.rating == Some(stars));
         let table = tally(&cases, |case| product(&mut judge, case, true));
-        let listed = |class: usize| table.iter().map(|row| row[class]).sum::<f64>();
         let text_alone = tally(&cases, |case| product(&mut judge, case, false));
-        let right = |table: &Table| (0..3).map(|class| table[class][class]).sum::<f64>();
         rows += &format!(
             "| {stars} | {} of {} | {} of {} | {} of {} | {} of {} | {} |\n",
             table[0][0],
-            listed(0),
+            answered(&table, 0),
             table[0][0],
             table[0].iter().sum::<f64>(),
             table[2][2],
-            listed(2),
+            answered(&table, 2),
             right(&table),
             cases.len(),
             right(&text_alone),
@@ -277,8 +297,8 @@ fn precision_by_stars_is_the_published_one() {
     assert!(page.contains(&rows), "docs/insights.md has no rows\n{rows}");
 }
 
-/// The share of praise, neutral mentions and complaints among the mentions of reviews of five stars, as `fit.py` assumes it, in
-/// the order of the classes.
+/// The shares of complaints, neutral mentions and praise among the mentions in reviews of five stars, as `fit.py`
+/// assumes them.
 const SHARES_AT_FIVE_STARS: [f64; 3] = [0.0425, 0.15, 0.8075];
 
 #[test]
@@ -308,57 +328,101 @@ fn complaints_in_reviews_of_five_stars_are_those_published() {
     assert!(page.contains(&row), "docs/insights.md has no row {row}");
 }
 
-/// Groups of mentions, by stars or by word, each evaluated like an aspect, with the weight of each class and whether stars are used.
-fn groups() -> Vec<(String, Vec<Case>, [f64; 3], bool)> {
+/// Mentions that are evaluated like those of an aspect.
+struct Group {
+    name: String,
+    cases: Vec<Case>,
+    /// The weight of each class.
+    weights: [f64; 3],
+}
+
+/// The fewest mentions of a group.
+const GROUP_CASES_MIN: usize = 10;
+
+/// Returns the held-out mentions, grouped by the stars of their reviews.
+fn groups_by_stars() -> Vec<Group> {
     let mut groups = Vec::new();
     for stars in 1..=5 {
         let mut cases = fixture(UNSEEN);
         cases.retain(|case| case.rating == Some(stars));
-        groups.push((format!("{stars} stars"), cases, [1.0; 3], true));
+        groups.push(Group {
+            name: format!("{stars} stars"),
+            cases,
+            weights: [1.0; 3],
+        });
     }
-    let mut by_term: BTreeMap<String, Vec<Case>> = BTreeMap::new();
-    for case in external(DEVELOPMENT).remove("MAMS").into_iter().flatten() {
-        let term = case.text[case.target().unwrap()].to_lowercase();
-        by_term.entry(term).or_default().push(case);
-    }
-    for (term, cases) in by_term {
-        // 45 % of the mentions in MAMS are neutral, far more than in reviews.
-        groups.push((term, cases, [1.0, 0.15, 1.5], false));
-    }
-    groups.retain(|(_, cases, ..)| cases.len() >= 10);
+    groups.retain(|group| group.cases.len() >= GROUP_CASES_MIN);
     groups
 }
 
-/// The weighted share of mentions that `class` classifies as praise.
-fn share(cases: &[Case], weights: [f64; 3], mut class: impl FnMut(&Case) -> usize) -> f64 {
-    let all: f64 = cases.iter().map(|case| weights[case.gold as usize]).sum();
-    let praise = cases.iter().filter(|case| class(case) == 2);
-    praise.map(|case| weights[case.gold as usize]).sum::<f64>() / all
+/// Returns the mentions of MAMS, if that is here, grouped by their words.
+fn groups_by_word() -> Vec<Group> {
+    let mut by_word: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+    for case in external(DEVELOPMENT).remove("MAMS").into_iter().flatten() {
+        let word = case.text[case.target().unwrap()].to_lowercase();
+        by_word.entry(word).or_default().push(case);
+    }
+    let mut groups = Vec::new();
+    for (name, cases) in by_word {
+        if cases.len() >= GROUP_CASES_MIN {
+            groups.push(Group {
+                name,
+                cases,
+                // 45 % of the mentions in MAMS are neutral, far more than in reviews.
+                weights: [1.0, 0.15, 1.5],
+            });
+        }
+    }
+    groups
+}
+
+impl Group {
+    /// The weighted share of mentions that `class` classifies as praise.
+    fn share(&self, mut class: impl FnMut(&Case) -> usize) -> f64 {
+        let mut all = 0.0;
+        let mut praise = 0.0;
+        for case in &self.cases {
+            let weight = self.weights[case.gold as usize];
+            all += weight;
+            if class(case) == 2 {
+                praise += weight;
+            }
+        }
+        praise / all
+    }
 }
 
 #[test]
 fn intervals_hold_the_true_share_of_nine_in_ten_aspects() {
     let mut judge = Sentence::default();
     let page = std::fs::read_to_string(root("docs/insights.md")).unwrap();
-    for (has_stars, set) in [
-        (true, "groups of held-out mentions by stars"),
-        (false, "frequent words of MAMS, development, text only"),
+    for (has_stars, set, groups) in [
+        (
+            true,
+            "groups of held-out mentions by stars",
+            groups_by_stars(),
+        ),
+        (
+            false,
+            "frequent words of MAMS, development, text only",
+            groups_by_word(),
+        ),
     ] {
-        let (mut errors, mut held) = ([0.0; 3], 0);
+        let mut errors = [0.0; 3];
+        let mut held = 0;
         let mut width = 0.0;
-        let groups = groups().into_iter().filter(|group| group.3 == has_stars);
-        let groups: Vec<_> = groups.collect();
-        for (name, cases, weights, _) in &groups {
-            let gold = share(cases, *weights, |case| case.gold as usize);
-            let own = share(cases, *weights, |case| product(&mut judge, case, has_stars));
-            let by_vader = share(cases, *weights, |case| vader(case, has_stars));
-            let by_stars = share(cases, *weights, |case| sign(stars(case)));
+        for group in &groups {
+            let name = &group.name;
+            let gold = group.share(|case| case.gold as usize);
+            let own = group.share(|case| product(&mut judge, case, has_stars));
+            let by_vader = group.share(|case| vader(case, has_stars));
+            let by_stars = group.share(|case| sign(stars(case)));
             for (error, share) in errors.iter_mut().zip([own, by_vader, by_stars]) {
                 *error += (share - gold).abs() / groups.len() as f64;
             }
-            let count = cases.len() as u64;
+            let count = group.cases.len() as u64;
             let mut doubt = 0.0;
-            for case in cases {
+            for case in &group.cases {
                 let judged = judgement(&mut judge, case, has_stars);
                 doubt += f64::from(judged.doubt) / 10_000.0 / count as f64;
             }
@@ -376,9 +440,10 @@ fn intervals_hold_the_true_share_of_nine_in_ten_aspects() {
         let percent_min = if has_stars { 88 } else { 80 };
         assert!(held * 100 >= all * percent_min, "{held} of {all}");
         let [own, by_vader, by_stars] = errors;
-        let others = match has_stars {
-            true => format!("{by_vader:.3} | {by_stars:.3}"),
-            false => format!("{by_vader:.3} | "),
+        let others = if has_stars {
+            format!("{by_vader:.3} | {by_stars:.3}")
+        } else {
+            format!("{by_vader:.3} | ")
         };
         let row = format!("| {all} {set} | {own:.3} | {others} | {held} of {all} | {width:.2} |");
         assert!(page.contains(&row), "docs/insights.md has no row {row}");

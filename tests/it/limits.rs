@@ -26,22 +26,13 @@ fn wait_until_answered(server: &Server) {
 #[test]
 fn a_head_may_have_16_kib_and_64_fields_and_no_more() {
     let server = Server::start();
-    let filled = |bytes: usize| {
-        let head = "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Filler: \r\n\r\n";
-        let filler = "x".repeat(bytes - head.len());
-        head.replace("Filler: ", &format!("Filler: {filler}"))
-    };
-    // From 101 fields on, hyper itself refuses.
-    let fields = |count: usize| {
-        let more = "X: y\r\n".repeat(count - 1);
-        format!("GET /healthz HTTP/1.1\r\nHost: x\r\n{more}\r\n")
-    };
     for (head, status) in [
-        (filled(16 << 10), 200),
-        (filled((16 << 10) + 1), 431),
-        (fields(64), 200),
-        (fields(65), 431),
-        (fields(101), 431),
+        (head_of_bytes(16 << 10), 200),
+        (head_of_bytes((16 << 10) + 1), 431),
+        (head_of_fields(64), 200),
+        (head_of_fields(65), 431),
+        // From 101 fields on, hyper itself refuses.
+        (head_of_fields(101), 431),
     ] {
         let mut connection = server.connect();
         connection.write(head.as_bytes());
@@ -52,6 +43,19 @@ fn a_head_may_have_16_kib_and_64_fields_and_no_more() {
             assert_eq!(connection.rest(), b"");
         }
     }
+}
+
+/// A head of this length.
+fn head_of_bytes(bytes: usize) -> String {
+    let head = "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Filler: \r\n\r\n";
+    let filler = "x".repeat(bytes - head.len());
+    head.replace("Filler: ", &format!("Filler: {filler}"))
+}
+
+/// A head with this number of fields.
+fn head_of_fields(count: usize) -> String {
+    let more = "X: y\r\n".repeat(count - 1);
+    format!("GET /healthz HTTP/1.1\r\nHost: x\r\n{more}\r\n")
 }
 
 #[test]
@@ -92,7 +96,9 @@ fn an_idle_http2_connection_gets_goaway_for_a_new_connection() {
 fn if_all_connections_are_busy_a_new_one_is_closed_at_once() {
     let server = Server::start_with(|config| config.limits.connections = 2);
     let mut busy: Vec<Connection> = (0..2).map(|_| server.connect()).collect();
-    busy.iter_mut().for_each(crate::shutdown::begin);
+    for connection in &mut busy {
+        crate::shutdown::begin(connection);
+    }
     assert_eq!(server.connect().rest(), b"");
     assert_eq!(server.running().counters().rejected_total.get(), 1);
     busy[0].write(crate::shutdown::BODY);
@@ -102,37 +108,41 @@ fn if_all_connections_are_busy_a_new_one_is_closed_at_once() {
     assert_eq!(busy[0].rest(), b"");
 }
 
-/// Waits until the server has evicted a connection that was busy.
-fn assert_gives_way(server: &Server, mut held: Vec<Connection>) {
-    // For each of them a new connection is served.
-    let _new: Vec<Connection> = held
-        .iter()
-        .map(|_| {
-            let mut new = None;
-            wait_until("a new connection is served", || {
-                let mut connection = server.connect();
-                let served = connection.try_get("/healthz", &[]);
-                new = Some(connection);
-                served.is_ok_and(|response| response.status == 200)
-            });
-            // Busy, so that it keeps its place.
-            let mut new = new.expect("it is served");
-            crate::shutdown::begin(&mut new);
-            new
-        })
-        .collect();
+/// Asserts that each of these busy connections is closed for a new one.
+fn assert_give_way(server: &Server, mut held: Vec<Connection>) {
+    let mut new_ones = Vec::new();
+    for _ in &held {
+        let mut new = connect_when_served(server);
+        // It becomes busy, so that it is not closed for the next one.
+        crate::shutdown::begin(&mut new);
+        new_ones.push(new);
+    }
     for connection in &mut held {
         connection.rest();
     }
+}
+
+/// Opens one connection after another until one is served, and returns that one.
+fn connect_when_served(server: &Server) -> Connection {
+    let mut new = None;
+    wait_until("a new connection is served", || {
+        let mut connection = server.connect();
+        let served = connection.try_get("/healthz", &[]);
+        new = Some(connection);
+        served.is_ok_and(|response| response.status == 200)
+    });
+    new.expect("it is served")
 }
 
 #[test]
 fn connections_with_half_a_body_give_way_to_new_ones_after_a_second() {
     let server = Server::start_with(|config| config.limits.connections = 4);
     let mut held: Vec<Connection> = (0..4).map(|_| server.connect()).collect();
-    held.iter_mut().for_each(crate::shutdown::begin);
+    for connection in &mut held {
+        crate::shutdown::begin(connection);
+    }
     assert_eq!(server.connect().rest(), b"");
-    assert_gives_way(&server, held);
+    assert_give_way(&server, held);
 }
 
 #[test]
@@ -144,7 +154,7 @@ fn connections_with_unread_responses_give_way_to_new_ones_after_a_second() {
         connection.write(head.repeat(20).as_bytes());
         connection
     });
-    assert_gives_way(&server, held.collect());
+    assert_give_way(&server, held.collect());
 }
 
 #[test]

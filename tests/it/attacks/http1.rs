@@ -16,8 +16,12 @@ pub(super) fn crowd(target: &Target, first: &[u8], more: &[u8]) -> Vec<TcpStream
         connection.write_all(first)?;
         connection.set_nonblocking(true)
     });
+    if more.is_empty() {
+        target.wait();
+        return held;
+    }
     while target.goes_on() {
-        for connection in held.iter_mut().filter(|_| !more.is_empty()) {
+        for connection in &mut held {
             // Connections that the server has closed are counted at the end.
             let _ended = connection.write(more);
         }
@@ -80,23 +84,25 @@ pub(super) fn oversized(target: &Target) -> Vec<TcpStream> {
 
 /// Four clients, each of which opens one connection after another, with one request on each.
 pub(super) fn reconnecting(target: &Target) -> Vec<TcpStream> {
-    let ask = |number| -> io::Result<()> {
-        let mut connection = target.connect(number % target.crowd)?;
-        connection.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")?;
-        io::copy(&mut connection, &mut io::sink())?;
-        Ok(())
-    };
     thread::scope(|scope| {
         for client in 0..4 {
             scope.spawn(move || {
                 let mut number = client;
                 while target.goes_on() {
                     // A full server closes the connection; then the next one is tried.
-                    let _closed = ask(number);
+                    let _closed = ask_once(target, number);
                     number += 4;
                 }
             });
         }
     });
     Vec::new()
+}
+
+/// Opens a connection, sends one request, and reads to the end.
+fn ask_once(target: &Target, number: usize) -> io::Result<()> {
+    let mut connection = target.connect(number % target.crowd)?;
+    connection.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")?;
+    io::copy(&mut connection, &mut io::sink())?;
+    Ok(())
 }

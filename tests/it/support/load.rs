@@ -34,9 +34,9 @@ impl Load {
 
     /// Waits for `more` further responses.
     pub(crate) fn wait_for(&self, more: u64) {
-        let answered = || self.shared.answered.load(SeqCst);
-        let goal = answered() + more;
-        wait_until("requests are answered", || answered() >= goal);
+        let answered = &self.shared.answered;
+        let goal = answered.load(SeqCst) + more;
+        wait_until("requests are answered", || answered.load(SeqCst) >= goal);
     }
 
     /// Stops the clients, and returns the results of requests that were not answered with 200.

@@ -15,11 +15,11 @@ impl Mount {
     pub(crate) fn new() -> Option<Mount> {
         let mount = Mount(tempfile::tempdir().unwrap());
         let options = format!("size={MOUNT_BYTES},mode=700");
-        let is_mounted = mount.run(&["-t", "tmpfs", "-o", &options, "tmpfs"]);
-        if !is_mounted {
-            println!("SKIPPED: nothing can be mounted here");
+        if mount.run(&["-t", "tmpfs", "-o", &options, "tmpfs"]) {
+            return Some(mount);
         }
-        is_mounted.then_some(mount)
+        println!("SKIPPED: nothing can be mounted here");
+        None
     }
 
     pub(crate) fn path(&self) -> &Path {

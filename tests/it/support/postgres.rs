@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
@@ -230,18 +230,19 @@ fn binaries() -> Option<PathBuf> {
     let installed = versions
         .map(|version| version.path().join("bin"))
         .filter(|binaries| binaries.join("initdb").is_file());
-    // By number: as text, 9.6 would come after 17.
-    let version = |binaries: &PathBuf| -> Option<Vec<u32>> {
-        let numbers = binaries.parent()?.file_name()?.to_str()?.split('.');
-        numbers.map(|number| number.parse().ok()).collect()
-    };
-    installed.max_by_key(version)
+    installed.max_by_key(|binaries| version_of(binaries))
+}
+
+/// Returns the numbers of the version of a folder of programs: as text, 9.6 would come after 17.
+fn version_of(binaries: &Path) -> Option<Vec<u32>> {
+    let numbers = binaries.parent()?.file_name()?.to_str()?.split('.');
+    numbers.map(|number| number.parse().ok()).collect()
 }
 
 /// The user id of the server if the test runs as root: that of `nobody`.
 fn user() -> Option<u32> {
     let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
-    is_root.then_some(65_534)
+    if is_root { Some(65_534) } else { None }
 }
 
 fn assert_success(output: &Output, what: &str) {

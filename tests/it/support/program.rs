@@ -75,11 +75,10 @@ impl Ended {
     /// Runs a command, and waits for its exit.
     pub(crate) fn of(command: &mut Command) -> Ended {
         let output = command.output().expect("the program can be run");
-        let text = |bytes| String::from_utf8(bytes).expect("it prints text");
         Ended {
             status: output.status.code(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
+            stdout: String::from_utf8(output.stdout).expect("it prints text"),
+            stderr: String::from_utf8(output.stderr).expect("it prints text"),
         }
     }
 
@@ -230,8 +229,7 @@ impl Program {
 
     /// Returns the lines that it logs from now on until it exits.
     pub(crate) fn rest_of_log(&self) -> Vec<String> {
-        let next = || self.log.recv_timeout(DEADLINE).ok();
-        std::iter::from_fn(next).collect()
+        std::iter::from_fn(|| self.log.recv_timeout(DEADLINE).ok()).collect()
     }
 
     /// Sends SIGTERM, and asserts that it exits with status 0.
