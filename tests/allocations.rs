@@ -1,5 +1,5 @@
-//! Counts the allocations of a request: the copied header fields of a stored document, none for a `since`, one buffer for
-//! a search.
+//! Counts the allocations of a request: the copied header fields of a stored document, none for a `since`, one buffer
+//! for a search.
 //!
 //! hyper reuses the header map of a response for the next request of the connection, so each case here is measured
 //! with a reused map, on a thread that has already answered requests.

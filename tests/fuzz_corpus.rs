@@ -1,7 +1,7 @@
 //! Replays every file of the fuzz corpora through the check that its target calls.
 //!
-//! `CHECKS` (in `tests/oracle/src/lib.rs`), `fuzz/fuzz_targets` and `fuzz/corpus` must name the same targets; to add one,
-//! follow `fuzz/README.md`.
+//! `CHECKS` (in `tests/oracle/src/lib.rs`), `fuzz/fuzz_targets` and `fuzz/corpus` must name the same targets; to add
+//! one, follow `fuzz/README.md`.
 
 use std::collections::BTreeSet;
 use std::env;

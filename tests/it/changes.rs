@@ -1,4 +1,5 @@
-//! `/api/reviews/changes`: a mirror that polls it has the same reviews as `/reviews.json`, whatever was changed and how.
+//! `/api/reviews/changes`: a mirror that polls it has the same reviews as `/reviews.json`, whatever was changed and
+//! how.
 
 mod life;
 mod mirror;

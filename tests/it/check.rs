@@ -61,29 +61,44 @@ fn an_error_of_a_value_names_its_line_and_column() {
     });
     let file = Path::new(&path).join("reviews.json");
     let reviews = std::fs::read_to_string(&file).unwrap();
-    let line = |part: &str| 1 + reviews[..reviews.find(part).unwrap()].matches('\n').count();
     let found = check(&[&path], 65);
     let rating = "].rating: 7 is not a whole number from 1 to 5";
     for (part, message) in [
         ("\"url\": \"//", "business.url: "),
         ("\"rating\": 7", rating),
     ] {
-        let start = format!("error: reviews.json: line {}, column ", line(part));
-        let is_it = |line: &str| line.starts_with(&start) && line.contains(message);
-        assert!(found.lines().any(is_it), "{start}: {found}");
+        let number = line_of(part, &reviews);
+        let start = format!("error: reviews.json: line {number}, column ");
+        let mut lines = found.lines();
+        let is_reported = lines.any(|line| line.starts_with(&start) && line.contains(message));
+        assert!(is_reported, "{start}: {found}");
     }
-    let as_json = || run(&["check", &path, "--format", "json"]).json(65);
-    let value = as_json();
+    let value = run(&["check", &path, "--format", "json"]).json(65);
     assert_eq!(value["error_count"], 2, "{value}");
-    assert_eq!(value["errors"][1]["line"], line("\"rating\": 7"), "{value}");
-    // A file that is not JSON has one error, at the parser's position.
-    std::fs::write(&file, &reviews[..reviews.len() - 3]).unwrap();
+    let line = line_of("\"rating\": 7", &reviews);
+    assert_eq!(value["errors"][1]["line"], line, "{value}");
+}
+
+/// The number of the line of `text` that `part` is first in.
+fn line_of(part: &str, text: &str) -> usize {
+    let (before, _) = text.split_once(part).unwrap();
+    1 + before.matches('\n').count()
+}
+
+#[test]
+fn a_file_that_is_not_json_has_one_error_at_the_parsers_position() {
+    let (_directory, path) = copy(|reviews| reviews[..reviews.len() - 3].to_owned());
     assert!(check(&[&path], 65).contains("is truncated"));
-    // An empty file has no position, but no key is missing.
-    std::fs::write(&file, "").unwrap();
+}
+
+#[test]
+fn the_error_of_an_empty_file_has_no_position() {
+    let (_directory, path) = copy(|_| String::new());
+    let found = run(&["check", &path, "--format", "json"]).json(65);
+    // Nor is any key missing.
     let expected = json!({"file": "reviews.json", "place": "", "line": null, "column": null,
         "message": "is empty", "value": null});
-    assert_eq!(as_json()["errors"][0], expected);
+    assert_eq!(found["errors"][0], expected);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Properties that all reads share, feeds, and readiness; the fields of each document are in the golden transcripts.
 
 use reviewd::http::Reason;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::interface::targets;
 use crate::support::{Server, service};
@@ -83,54 +83,68 @@ fn feeds_have_the_fifty_newest_reviews() {
         ("/api/feed.json", "\"id\":\"tag:"),
     ] {
         let feed = String::from_utf8(service().get(path).body).expect("UTF-8");
-        let ids = feed
-            .split(before)
-            .filter_map(|rest| rest.split_once(":review/"));
-        let id = |rest: &str| rest.split(['<', '"']).next().map(str::to_owned);
-        let ids: Vec<String> = ids.filter_map(|(_, rest)| id(rest)).collect();
+        let mut ids = Vec::new();
+        for tag in feed.split(before) {
+            if let Some((_, id)) = tag.split_once(":review/") {
+                let end = id.find(['<', '"']).expect("an end");
+                ids.push(&id[..end]);
+            }
+        }
         assert_eq!(ids, newest, "{path}");
     }
+}
+
+/// A reason with this code, and details of which some are internal.
+fn reason(code: &'static str, blocking: bool) -> Reason {
+    Reason {
+        code,
+        message: format!("{code} happened"),
+        details: vec![DETAIL.to_owned()],
+        internal: Some("postgres.example: no route".to_owned()),
+        blocking,
+    }
+}
+
+const DETAIL: &str = "reviews[3].rating: 7 is not from 1 to 5";
+
+/// The same reason as any client may read it: without its internal details.
+fn told(code: &str, blocking: bool) -> Value {
+    let message = format!("{code} happened");
+    json!({"code": code, "message": message, "blocking": blocking, "details": [DETAIL]})
+}
+
+/// Asserts the status and the reasons of the readiness, and that it describes the data that are served.
+#[track_caller]
+fn assert_readiness(server: &Server, status: u16, reasons: &Value) {
+    let reply = server.get("/readyz");
+    let state = reply.json();
+    assert_eq!(reply.status, status);
+    assert_eq!(&state["reasons"], reasons);
+    assert_eq!(state["ready"], status == 200);
+    let document = server.get("/reviews.json").json();
+    assert_eq!(state["updated_at"], document["updated_at"]);
+    let count = &document["aggregate_rating"]["rating_count"];
+    assert_eq!(&state["review_count"], count);
+    assert_eq!(state["version"].as_str().map(str::len), Some(8));
+    assert_eq!(reply.field("cache-control"), Some("no-store"));
+    assert_eq!(server.get("/healthz").status, 200);
 }
 
 #[test]
 fn readiness_describes_the_served_data_and_lists_reasons_until_withdrawn() {
     let server = Server::start();
     let readiness = &server.running().app().readiness;
-    let reason = |code, blocking| Reason {
-        code,
-        message: format!("{code} happened"),
-        details: vec!["reviews[3].rating: 7 is not from 1 to 5".to_owned()],
-        internal: Some("postgres.example: no route".to_owned()),
-        blocking,
-    };
-    let told = |code: &str, blocking: bool| {
-        let details = ["reviews[3].rating: 7 is not from 1 to 5"];
-        let message = format!("{code} happened");
-        json!({"code": code, "message": message, "blocking": blocking, "details": details})
-    };
-    let assert_ready = |status: u16, reasons: serde_json::Value| {
-        let reply = server.get("/readyz");
-        let document = server.get("/reviews.json").json();
-        let state = reply.json();
-        assert_eq!((reply.status, &state["reasons"]), (status, &reasons));
-        assert_eq!(state["ready"], status == 200);
-        assert_eq!(state["updated_at"], document["updated_at"]);
-        let count = &document["aggregate_rating"]["rating_count"];
-        assert_eq!(&state["review_count"], count);
-        assert_eq!(state["version"].as_str().map(str::len), Some(8));
-        assert_eq!(reply.field("cache-control"), Some("no-store"));
-        assert_eq!(server.get("/healthz").status, 200);
-    };
-    assert_ready(200, json!([]));
-    // A reason replaces an earlier one with the same code. Internal details are hidden, because any client may read it.
+    assert_readiness(&server, 200, &json!([]));
+    // A reason replaces an earlier one with the same code.
     for _ in 0..2 {
         readiness.report(&reason("reload_failed", false));
     }
     let failed = told("reload_failed", false);
-    assert_ready(200, json!([failed]));
+    assert_readiness(&server, 200, &json!([failed]));
     readiness.report(&reason("draining", true));
-    assert_ready(503, json!([failed, told("draining", true)]));
+    let draining = told("draining", true);
+    assert_readiness(&server, 503, &json!([failed, draining]));
     readiness.withdraw("draining");
     readiness.withdraw("reload_failed");
-    assert_ready(200, json!([]));
+    assert_readiness(&server, 200, &json!([]));
 }

@@ -41,7 +41,8 @@ fn subscribe(address: SocketAddr, number: usize) -> u16 {
     rig::post(address, "subscribe", &callback, 1_000).status
 }
 
-fn has_reason(address: SocketAddr) -> bool {
+/// Whether the readiness names the hub's store as a reason.
+fn names_hub_store(address: SocketAddr) -> bool {
     get(address, "/readyz", &[]).text().contains("hub_store")
 }
 
@@ -57,13 +58,13 @@ fn a_read_only_state_directory_stops_only_the_hub_until_it_is_writable() {
     mount.make("ro");
     let program = serve(&data, mount.text(), &[]);
     let address = program.address();
-    wait_until("the reason", || has_reason(address));
+    wait_until("the store is named", || names_hub_store(address));
     assert_eq!(get(address, "/readyz", &[]).status, 503);
     assert_eq!(get(address, "/reviews.json", &[]).status, 200);
     assert_eq!(subscribe(address, 0), 503);
     mount.make("rw");
     wait_until("it is taken", || subscribe(address, 0) == 202);
-    wait_until("no reason", || !has_reason(address));
+    wait_until("no reason", || !names_hub_store(address));
 }
 
 #[test]
@@ -85,7 +86,7 @@ fn a_full_disk_stops_only_the_hub_and_the_access_log_until_there_is_space() {
         subscribe(address, number) == 503
     });
     program.wait_for_log("the disk is full");
-    wait_until("the reason", || has_reason(address));
+    wait_until("the store is named", || names_hub_store(address));
     // More lines than the rest of the log's last page holds.
     for _ in 0..100 {
         assert_eq!(get(address, "/reviews.json?page", &[]).status, 200);
@@ -93,7 +94,7 @@ fn a_full_disk_stops_only_the_hub_and_the_access_log_until_there_is_space() {
     program.wait_for_log("the access log cannot be written");
     mount.make_room();
     wait_until("it is taken", || subscribe(address, 0) == 202);
-    wait_until("no reason", || !has_reason(address));
+    wait_until("no reason", || !names_hub_store(address));
     program.wait_for_log("the access log can be written again");
     // The earlier subscription is not lost.
     data.write("reviews.json", &reviews_json(2, "2026-01-02T00:00:00Z"));

@@ -85,31 +85,35 @@ fn tables() -> String {
     tables
 }
 
+/// The row of a flag; the cells of one that has no variable, value or default are empty.
 fn row(flag: &Arg) -> String {
     let help = flag.get_help().expect("a meaning").to_string();
     let is_switch = !flag.get_action().takes_values();
-    let given = flag.get_default_values().iter().filter(|_| !is_switch);
-    let given: Vec<_> = given.map(|value| value.to_string_lossy()).collect();
-    let given = given.join(",");
-    // If the service computes the default, only the help text describes it.
-    let (meaning, default) = match help.split_once(" [default: ") {
-        Some((meaning, rest)) if given.is_empty() => (meaning, rest.replace(['`', ']'], "")),
-        Some((meaning, _)) => (meaning, given),
-        None => (&*help, given),
+    let mut default = if is_switch {
+        String::new()
+    } else {
+        let values = flag.get_default_values().iter();
+        let values: Vec<_> = values.map(|value| value.to_string_lossy()).collect();
+        values.join(",")
     };
-    let code = |text: &str| match text {
-        "" => String::new(),
-        text => format!("`{text}`"),
-    };
+    let mut meaning = help.as_str();
+    if let Some((before, described)) = help.split_once(" [default: ") {
+        meaning = before;
+        if default.is_empty() {
+            // The service computes the default, which only the help text describes.
+            default = described.replace(['`', ']'], "");
+        }
+    }
     let value = match flag.get_value_names() {
         Some([name]) if !is_switch => format!(" {name}"),
         _ => String::new(),
     };
     let values = flag.get_possible_values();
     let values: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
-    let possible = match values.is_empty() || is_switch {
-        true => String::new(),
-        false => format!(" ({})", values.join(", ")),
+    let possible = if values.is_empty() || is_switch {
+        String::new()
+    } else {
+        format!(" ({})", values.join(", "))
     };
     let name = code(&format!("--{}{value}", flag.get_long().expect("a name")));
     let variable = flag.get_env().expect("a variable").to_string_lossy();
@@ -117,6 +121,14 @@ fn row(flag: &Arg) -> String {
     let cells = [name, code(&variable), code(&default), meaning];
     let cells = cells.map(|cell| cell.replace('|', "\\|"));
     format!("| {} |\n", cells.join(" | "))
+}
+
+/// Markdown of a text that is code; an empty text stays empty.
+fn code(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    format!("`{text}`")
 }
 
 #[test]

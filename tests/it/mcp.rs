@@ -204,14 +204,27 @@ fn stdio_answers_line_by_line_and_reads_changed_data_again() {
 /// Calls a tool over HTTP, and returns its result or the text of its error.
 fn answered(tool: &str, arguments: &Value) -> Result<Value, String> {
     let mut result = post(service(), &[], &call(tool, arguments)).json()["result"].take();
-    match result["isError"] == true {
-        true => Err(result["content"][0]["text"].as_str().unwrap().to_owned()),
-        false => Ok(result["structuredContent"].take()),
+    if result["isError"] == true {
+        let error = result["content"][0]["text"].as_str().unwrap();
+        return Err(error.to_owned());
     }
+    Ok(result["structuredContent"].take())
 }
 
 fn search(arguments: &Value) -> Value {
     answered("search_reviews", arguments).unwrap()
+}
+
+/// Returns how many reviews a search ranks.
+fn count_ranked(arguments: &Value) -> u64 {
+    search(arguments)["ranked"].as_u64().unwrap()
+}
+
+/// Returns the title of the first result of the tool `search`.
+fn first_title(query: &str) -> String {
+    let found = answered("search", &json!({"query": query})).unwrap();
+    let title = found["results"][0]["title"].as_str().unwrap();
+    title.to_owned()
 }
 
 /// Tells whether the hint of a page contains `part`.
@@ -240,6 +253,17 @@ fn a_tool_says_what_a_name_was_taken_for() {
     }
 }
 
+/// Returns the arguments that mean the same as this query: numbers and `true` as JSON values, everything else as text.
+fn arguments_of(query: &str) -> Value {
+    let mut arguments = serde_json::Map::new();
+    for pair in query.split('&') {
+        let (name, text) = pair.split_once('=').unwrap();
+        let value = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
+        arguments.insert(name.to_owned(), value);
+    }
+    arguments.into()
+}
+
 /// Typical searches of people and models, each with a part of a text that has to be found.
 #[test]
 fn questions_are_answered_in_one_call() {
@@ -260,13 +284,7 @@ fn questions_are_answered_in_one_call() {
         ("has_reply=true&max_rating=1", ""),
         ("query=the&mentions_service=Probate&sort=oldest", ""),
     ] {
-        // Numbers and `true` are passed as JSON values, everything else as text.
-        let value = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| json!(text));
-        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-        let arguments: serde_json::Map<String, Value> = pairs
-            .map(|(name, text)| (name.to_owned(), value(text)))
-            .collect();
-        let page = search(&arguments.into());
+        let page = search(&arguments_of(query));
         let mut reviews = page["reviews"].as_array().unwrap().iter();
         let found = reviews.any(|review| review["text"].as_str().unwrap().contains(part));
         assert!(found, "{query}: {page}");
@@ -279,17 +297,32 @@ fn questions_are_answered_in_one_call() {
             .json();
         assert_eq!(page["matched"], rest["matched"], "{query}");
     }
-    let lines = |tool, arguments| answered(tool, &arguments).unwrap_err();
-    lines("search_reviews", json!({"mentions_service": "family law"}));
-    let like_okafar = lines("search_reviews", json!({"mentions_technician": "Okafar"}));
-    assert!(like_okafar.contains("Okafor"), "{like_okafar}");
-    let of_reyes = lines("get_technician", json!({"name": "Reyes"}));
-    assert!(of_reyes.contains("Marisol Reyes"), "{of_reyes}");
-    let counsel = lines("get_technician", json!({"name": "Counsel Raghunatan"}));
-    let similar = "similar names: Priya Raghunathan";
-    assert!(counsel.contains(similar), "{counsel}");
-    let like_nobody = lines("get_technician", json!({"name": "Zzyzx"}));
-    assert!(like_nobody.contains("known people: "), "{like_nobody}");
+}
+
+#[test]
+fn the_error_about_an_unknown_name_lists_known_names() {
+    for (tool, arguments, part) in [
+        (
+            "search_reviews",
+            json!({"mentions_service": "family law"}),
+            "",
+        ),
+        (
+            "search_reviews",
+            json!({"mentions_technician": "Okafar"}),
+            "Okafor",
+        ),
+        ("get_technician", json!({"name": "Reyes"}), "Marisol Reyes"),
+        (
+            "get_technician",
+            json!({"name": "Counsel Raghunatan"}),
+            "similar names: Priya Raghunathan",
+        ),
+        ("get_technician", json!({"name": "Zzyzx"}), "known people: "),
+    ] {
+        let error = answered(tool, &arguments).unwrap_err();
+        assert!(error.contains(part), "{arguments}: {error}");
+    }
 }
 
 /// If no review has all of the words, those that have some of them are listed, and the result says so.
@@ -313,13 +346,19 @@ fn a_search_that_finds_nothing_lists_the_reviews_that_fit_best() {
         let best = listed[0]["text"].as_str().unwrap().to_lowercase();
         assert!(best.contains(word), "{best}");
     }
-    // Excluded words and other filters still apply.
-    let count = |arguments| search(&arguments)["ranked"].as_u64().unwrap();
-    let all = count(json!({"words": "invoice xyzzy"}));
-    let without = count(json!({"words": "invoice xyzzy -voicemails"}));
+}
+
+#[test]
+fn reviews_that_fit_best_still_fit_the_filters() {
+    let all = count_ranked(&json!({"words": "invoice xyzzy"}));
+    let without = count_ranked(&json!({"words": "invoice xyzzy -voicemails"}));
     assert!(without < all, "{without} of {all}");
-    let low = count(json!({"words": "invoice xyzzy", "max_rating": 2}));
+    let low = count_ranked(&json!({"words": "invoice xyzzy", "max_rating": 2}));
     assert!(low < all, "{low} of {all}");
+}
+
+#[test]
+fn the_hint_names_negations_that_were_not_searched_for() {
     for (words, negation) in [
         ("would not recommend zzz", "not"),
         ("they didn't recommend zzz", "didn't"),
@@ -328,26 +367,31 @@ fn a_search_that_finds_nothing_lists_the_reviews_that_fit_best() {
         let told = format!("\"{negation}\" was not searched for");
         assert!(hints(&page, &told), "{page}");
     }
-    // A negation that is searched for is not named.
+    // "nobody" is a word of the search.
     let page = search(&json!({"words": "nobody recommend zzz"}));
     assert!(!hints(&page, "was not searched for"), "{page}");
+}
+
+#[test]
+fn the_hint_names_the_words_to_search_for() {
     let page = search(&json!({"words": "missed deadlines zzz"}));
     assert!(hints(&page, "\"deadlines\" alone"), "{page}");
-    let found = answered("search", &json!({"query": "fees xyzzy"})).unwrap();
-    let title = found["results"][0]["title"].as_str().unwrap();
-    assert!(title.ends_with("(not all words)"), "{title}");
-    // No review has all the function words.
-    let found = answered("search", &json!({"query": "how are the fees"})).unwrap();
-    let title = found["results"][0]["title"].as_str().unwrap();
-    assert!(title.contains(": fees"), "{title}");
-    assert!(!title.contains("not all words"), "{title}");
-    // Words that overlap or are repeated count once.
-    let found = answered("search", &json!({"query": "how were the fees fees fee"})).unwrap();
-    let title = found["results"][0]["title"].as_str().unwrap();
-    assert!(!title.contains("not all words"), "{title}");
     let page = search(&json!({"words": "xyzzy plugh"}));
     assert_eq!(page["ranked"], 0);
     assert!(hints(&page, "xyzzy"), "{page}");
+}
+
+#[test]
+fn titles_say_which_reviews_do_not_have_all_words() {
+    let title = first_title("fees xyzzy");
+    assert!(title.ends_with("(not all words)"), "{title}");
+    // No review has all the function words, which do not count.
+    let title = first_title("how are the fees");
+    assert!(title.contains(": fees"), "{title}");
+    assert!(!title.contains("not all words"), "{title}");
+    // Words that overlap or are repeated count once.
+    let title = first_title("how were the fees fees fee");
+    assert!(!title.contains("not all words"), "{title}");
 }
 
 /// The order by relevance also finds forms of words, and the other orders stay exact.
@@ -367,11 +411,12 @@ fn words_are_ranked_unless_an_order_is_asked_for() {
     for key in ["matched", "ranked", "returned", "next_cursor"] {
         assert_eq!(rest[key], ranked[key], "{key}");
     }
-    let ids = |page: &Value| -> Vec<Value> {
-        let reviews = page["reviews"].as_array().unwrap().iter();
-        reviews.map(|review| review["id"].clone()).collect()
-    };
-    assert_eq!(ids(&rest), ids(&ranked));
+    let rest_reviews = rest["reviews"].as_array().unwrap();
+    let reviews = ranked["reviews"].as_array().unwrap();
+    assert_eq!(rest_reviews.len(), reviews.len());
+    for (over_rest, over_mcp) in rest_reviews.iter().zip(reviews) {
+        assert_eq!(over_rest["id"], over_mcp["id"]);
+    }
 }
 
 /// Each question lists a review that answers it before one with a word that only looks alike.

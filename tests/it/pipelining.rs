@@ -23,27 +23,27 @@ fn pipelined_requests_may_be_split_anywhere() {
     let server = Server::start_with(|config| config.threads = NonZeroUsize::MIN);
     server.wait_for_variants("/feed.xml");
     // `P` is also the first byte of the HTTP/2 preface.
-    let row = [
+    let requests = [
         "PUT /robots.txt HTTP/1.1\r\nHost: a\r\n\r\n",
         "HEAD /feed.xml HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n",
         &get("/api/reviews/search?limit=1"),
         &get("/?query=will"),
         "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
     ];
-    let row = row.concat();
+    let requests = requests.concat();
     // There is one serving thread: when it has answered another connection, it has read the first part.
     let mut other = server.connect();
     let mut cut_at = |at: usize| {
         let mut connection = server.connect();
-        connection.write(&row.as_bytes()[..at]);
+        connection.write(&requests.as_bytes()[..at]);
         assert_eq!(other.get("/healthz").status, 200);
-        connection.write(&row.as_bytes()[at..]);
+        connection.write(&requests.as_bytes()[at..]);
         undated(connection)
     };
-    let whole = cut_at(row.len());
+    let whole = cut_at(requests.len());
     assert_eq!(whole.matches("HTTP/1.1 200 OK").count(), 4);
     assert!(whole.starts_with("HTTP/1.1 405 "), "{whole}");
-    for at in 1..row.len() {
+    for at in 1..requests.len() {
         let replies = cut_at(at);
         assert!(replies == whole, "{at}: {replies}");
     }
@@ -52,7 +52,7 @@ fn pipelined_requests_may_be_split_anywhere() {
 #[test]
 fn a_half_closed_client_gets_its_responses() {
     let post = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
-    let rows = [
+    let sent = [
         get("/nothing/here"),
         get("/api/reviews/search?limit=1"),
         get("/robots.txt") + &get("/api/reviews/search?limit=1"),
@@ -60,13 +60,13 @@ fn a_half_closed_client_gets_its_responses() {
         format!("{post}Content-Length: {}\r\n\r\n{PING}", PING.len()),
     ];
     let server = Server::start();
-    for row in rows.iter().cycle().take(rows.len() * 8) {
+    for requests in sent.iter().cycle().take(sent.len() * 8) {
         let mut connection = server.connect();
-        connection.write(row.as_bytes());
+        connection.write(requests.as_bytes());
         connection.stream().shutdown(Shutdown::Write).unwrap();
-        for _ in 0..row.matches("HTTP/1.1").count() {
+        for _ in 0..requests.matches("HTTP/1.1").count() {
             let status = connection.response("GET").status;
-            assert!([200, 404].contains(&status), "{status} to {row}");
+            assert!([200, 404].contains(&status), "{status} to {requests}");
         }
         assert_eq!(connection.rest(), b"");
     }

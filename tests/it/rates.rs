@@ -88,6 +88,13 @@ fn an_mcp_message_over_the_limit_is_429_with_a_json_rpc_error_that_a_page_can_re
     assert_eq!(server.get("/reviews.json").status, 200);
 }
 
+/// Tells of each answer to a batch whether it is an error.
+fn are_errors(response: &Response) -> Vec<bool> {
+    let answers = response.json();
+    let answers = answers.as_array().expect("an array").iter();
+    answers.map(|answer| answer["error"].is_object()).collect()
+}
+
 #[test]
 fn every_message_of_a_batch_counts_and_those_over_the_limit_are_refused_one_by_one() {
     let server = Server::start_behind_proxy(|config| config.limits.rates.mcp = 4);
@@ -97,13 +104,8 @@ fn every_message_of_a_batch_counts_and_those_over_the_limit_are_refused_one_by_o
     assert_left(&first, 200, "mcp", 1);
     let second = server.post_mcp(&client, &batch);
     assert_left(&second, 200, "mcp", 0);
-    let refused = |response: &Response| -> Vec<bool> {
-        let answers = response.json();
-        let answers = answers.as_array().expect("an array").iter();
-        answers.map(|one| one["error"].is_object()).collect()
-    };
-    assert_eq!(refused(&first), [false; 3]);
-    assert_eq!(refused(&second), [false, true, true]);
+    assert_eq!(are_errors(&first), [false; 3]);
+    assert_eq!(are_errors(&second), [false, true, true]);
     let message = &second.json()[1]["error"]["message"];
     let message = message.as_str().expect("a message");
     assert!(message.contains("too many requests"), "{message}");

@@ -6,8 +6,8 @@ const CLOSING: &str = "Host: a\r\nConnection: close\r\n\r\n";
 
 const BEHIND: &str = "GET /feed.xml HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
-/// Sends bytes and another request after them, and asserts that the server answers the first with one of the `expected`
-/// statuses and closes the connection without answering the second.
+/// Sends bytes, and another request after them. Asserts that the server answers the first with one of the `expected`
+/// statuses, and closes the connection without answering the other.
 fn assert_ends_with(bytes: &str, expected: &str) {
     let answer = service().exchange((bytes.to_owned() + BEHIND).as_bytes());
     let found = statuses(&answer);
@@ -45,7 +45,7 @@ fn leading_empty_lines_and_bodies_of_a_declared_length_are_accepted() {
 }
 
 #[test]
-fn malformed_requests_are_refused() {
+fn malformed_request_lines_are_refused() {
     let lines = "hello|GET|GET /healthz|GET /healthz HTTP/1.1 |GET /healthz HTTP/3.0|GET  /healthz HTTP/1.1|\
         GET /heal\x00thz HTTP/1.1|GÉT /healthz HTTP/1.1|GET\r/healthz HTTP/1.1|GET /healthz HTTP/1.1\rX: b|\
         \x16\x03\x01\x02\x00\x01\x00\x01|GET a:443 HTTP/1.1|GET * HTTP/1.1|GET healthz HTTP/1.1|\
@@ -53,6 +53,10 @@ fn malformed_requests_are_refused() {
     for line in lines.split('|') {
         assert_ends_with(&format!("{line}\r\nHost: a\r\n\r\n"), "400");
     }
+}
+
+#[test]
+fn malformed_fields_are_refused() {
     for fields in [
         "",
         "Host: a\r\nX: \x00\r\n",
@@ -68,6 +72,10 @@ fn malformed_requests_are_refused() {
         let body = "{\"error\":\"bad_request\",\"message\":\"";
         assert!(answer.contains(body), "{answer}");
     }
+}
+
+#[test]
+fn targets_that_are_not_of_this_service_are_refused() {
     for (target, expected) in [
         ("CONNECT /healthz", "400, 501"),
         ("CONNECT a:443", "501"),

@@ -14,6 +14,12 @@ const MORE: [&str; 5] = [
     "/nothing/here",
 ];
 
+fn replica(data: &DataDir, threads: &str) -> Program {
+    let data = data.path().to_str().unwrap();
+    let flags = ["--data", data, "--base-url", BASE_URL, "--no-hub"];
+    Program::serve(&[&flags[..], &["--threads", threads]].concat())
+}
+
 /// A response without its Date.
 fn lasting(response: Response) -> (u16, Vec<(String, String)>, Vec<u8>) {
     let mut fields = response.fields;
@@ -25,12 +31,11 @@ fn lasting(response: Response) -> (u16, Vec<(String, String)>, Vec<u8>) {
 fn three_replicas_give_the_same_bytes_tags_dates_and_sessions() {
     // The modification times of the files differ between the copies.
     let folders = [(); 3].map(|()| DataDir::sample());
-    let start = |number: usize, threads| {
-        let data = folders[number].path().to_str().unwrap();
-        let flags = ["--data", data, "--base-url", BASE_URL, "--no-hub"];
-        Program::serve(&[&flags[..], &["--threads", threads]].concat())
-    };
-    let replicas = [start(0, "1"), start(1, "2"), start(2, "4")];
+    let replicas = [
+        replica(&folders[0], "1"),
+        replica(&folders[1], "2"),
+        replica(&folders[2], "4"),
+    ];
     let targets = [targets(), MORE.map(str::to_owned).to_vec()].concat();
     for coding in ["identity", "gzip", "br"] {
         let fields = [("Accept-Encoding", coding), ("Host", "reviews.example")];

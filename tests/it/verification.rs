@@ -44,12 +44,14 @@ fn the_optional_keys_are_published_last_and_always() {
     assert_eq!(feed["items"][1]["_review"]["language"], "pt-BR");
 }
 
+/// The front page of a folder whose oldest reviews have these further keys.
+fn page(count: usize, extra: &[&str]) -> String {
+    let (_data, server) = serve(count, extra);
+    text(&server, "/")
+}
+
 #[test]
-fn the_page_names_five_verifiers_with_methods_and_counts_further_ones_together() {
-    let page = |count: usize, extra: &[&str]| {
-        let (_data, server) = serve(count, extra);
-        text(&server, "/")
-    };
+fn the_page_names_the_verifiers_with_their_methods() {
     let own = page(3, &[]);
     let said = "<bdi>3 reviews verified by Example &#38; Partners</bdi>.";
     assert!(own.contains(said), "{own}");
@@ -62,14 +64,18 @@ fn the_page_names_five_verifiers_with_methods_and_counts_further_ones_together()
     assert!(mixed.contains(said), "{mixed}");
     let mark = "<bdi>Client, verified by Judge.me</bdi>";
     assert_eq!(mixed.matches(mark).count(), 1);
+    let empty = page(0, &[]);
+    assert!(!empty.to_lowercase().contains("verified"), "{empty}");
+}
+
+#[test]
+fn the_page_names_five_verifiers_and_counts_further_ones_together() {
     let extra = [0, 1, 2, 3, 4, 5]
         .map(|number| format!(r#""verification":{{"by":"V{number}","method":null}}"#));
     let extra = extra.each_ref().map(String::as_str);
     let five = page(5, &extra[..5]);
     assert!(five.contains("<bdi>1 review verified by V4</bdi>."));
     assert!(page(6, &extra).contains("<bdi>1 review verified by others</bdi>."));
-    let empty = page(0, &[]);
-    assert!(!empty.to_lowercase().contains("verified"), "{empty}");
 }
 
 /// A review that its platform published with an account.
@@ -139,12 +145,12 @@ fn imported_reviews_name_their_publisher_in_the_linked_data() {
         .replacen(google, guide, 1);
     data.write("reviews.json", &text);
     let document = Server::start_on(data.path()).get("/reviews.jsonld").json();
-    let of = |at: usize| &document["review"][at];
+    let reviews = &document["review"];
     let google = json!({"@type": "Organization", "name": "Google"});
-    assert_eq!(of(0)["publisher"], google);
-    assert_eq!(of(1)["publisher"]["name"], "Local guide");
-    assert_eq!(of(1)["url"], "https://guide.example/r/1");
-    assert_eq!(of(2).get("publisher"), None);
+    assert_eq!(reviews[0]["publisher"], google);
+    assert_eq!(reviews[1]["publisher"]["name"], "Local guide");
+    assert_eq!(reviews[1]["url"], "https://guide.example/r/1");
+    assert_eq!(reviews[2].get("publisher"), None);
 }
 
 #[test]

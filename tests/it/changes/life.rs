@@ -1,5 +1,5 @@
-//! A random life: a mirror that polls either of two replicas, which are killed and restarted, has what is published after
-//! one poll, whatever has changed.
+//! A random life: reviews change at random, and a mirror polls one of two replicas, which are killed and restarted.
+//! After each poll, the mirror has what is published.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,15 +10,17 @@ use tempfile::TempDir;
 
 use super::mirror::{Mirror, published};
 use crate::support::dataset::DataDir;
-use crate::support::program::{Ended, run};
+use crate::support::program::run;
 use crate::support::{Program, wait_until};
 
-/// Changes of the short form; the environment variable sets those of the long one.
-const CHANGES_DEFAULT: usize = 120;
+/// The environment variable that sets the number of changes.
 const CHANGES_VARIABLE: &str = "REVIEWD_TEST_LIFE";
 
+/// The number of changes without it.
+const CHANGES_DEFAULT: usize = 120;
+
 /// Changes between two comparisons.
-const ROUND: usize = 10;
+const CHANGES_PER_ROUND: usize = 10;
 
 /// Numbers that look random and are the same in each run (SplitMix64).
 struct Random(u64);
@@ -37,19 +39,15 @@ impl Random {
 struct Life {
     data: DataDir,
     random: Random,
-    /// Makes each text another one.
+    /// The number of changes so far, which makes each edited text a new one.
     count: usize,
-    /// An earlier state of `reviews.json`, to which an edit by hand goes back.
+    /// An earlier state of `reviews.json`, which one of the changes restores.
     earlier: String,
 }
 
 impl Life {
     fn folder(&self) -> &Path {
         self.data.path()
-    }
-
-    fn command(&self, arguments: &[&str]) -> Ended {
-        run(arguments)
     }
 
     fn text(&self) -> String {
@@ -82,23 +80,22 @@ impl Life {
             0..=2 => self.import(&[]),
             3 => self.import(&["--prune"]),
             4 => {
-                let _refused = self.command(&["import", "--undo", "--into", &folder]);
+                let _refused = run(&["import", "--undo", "--into", &folder]);
             }
             5 => {
                 if let Some(id) = self.some_id() {
                     let way = ["--withdraw", "--by=Google"][self.random.below(2)];
-                    self.command(&["verify", &id, way, "--data", &folder])
-                        .with(0);
+                    run(&["verify", &id, way, "--data", &folder]).with(0);
                 }
             }
             6 => {
                 if let Some(id) = self.some_id() {
                     let forget = ["forget", &id, "--reason", "asked", "--data", &folder];
-                    self.command(&forget).with(0);
+                    run(&forget).with(0);
                 }
             }
             7 => {
-                self.command(&["record", &folder]).with(0);
+                run(&["record", &folder]).with(0);
             }
             8 => {
                 let text = format!("Edited by hand {}.", self.count);
@@ -123,7 +120,7 @@ impl Life {
                 }
             }
             _ => {
-                // Takes back what was changed since.
+                // The file goes back to the earlier state, as by hand.
                 let now = self.text();
                 fs::write(self.folder().join("reviews.json"), &self.earlier).unwrap();
                 self.earlier = now;
@@ -137,11 +134,10 @@ impl Life {
         for _ in 0..=self.random.below(3) {
             let id = self.random.below(12);
             let text = ["One.", "Two.", "Three."][self.random.below(3)];
-            let reply = ["", "Thanks.,2020-01-02"][self.random.below(2)];
-            let reply = if reply.is_empty() { "," } else { reply };
+            let reply_and_date = [",", "Thanks.,2020-01-02"][self.random.below(2)];
             let verified = self.random.below(4) > 0;
             table.push_str(&format!(
-                "{id},Ann {id},4,2019-02-03,{text},google,{reply},{verified}\n"
+                "{id},Ann {id},4,2019-02-03,{text},google,{reply_and_date},{verified}\n"
             ));
         }
         let path = self.folder().join("table.csv");
@@ -149,7 +145,7 @@ impl Life {
         let path = path.to_str().unwrap().to_owned();
         let folder = self.folder().to_str().unwrap().to_owned();
         // A table may name a review twice, and pruning may leave none.
-        let _refused = self.command(&[&["import", &path, "--into", &folder], more].concat());
+        let _refused = run(&[&["import", &path, "--into", &folder], more].concat());
     }
 
     /// What is published, by id.
@@ -200,11 +196,11 @@ fn a_mirror_has_what_is_published_through_a_random_life() {
     let states = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let mut replicas = [replica(&life, &states[0]), replica(&life, &states[1])];
     let mut mirror = Mirror::default();
-    for round in 0..changes / ROUND {
-        for _ in 0..ROUND {
+    for round in 0..changes / CHANGES_PER_ROUND {
+        for _ in 0..CHANGES_PER_ROUND {
             life.change();
             if life.random.below(4) == 0 {
-                // At any moment, of either: it need not have the newest.
+                // A poll at any moment; the replica need not have the newest changes.
                 let polled = life.random.below(2);
                 mirror.poll(replicas[polled].address());
             }

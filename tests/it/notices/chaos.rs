@@ -1,6 +1,6 @@
-//! Kills the real program with SIGKILL while reviews change, and a receiver loses and delays. Then it checks the guarantees:
-//! each change was acknowledged, notices about one review arrived in order, and a notice was repeated only after a failure
-//! or a kill.
+//! Kills the real program with SIGKILL while reviews change, and a receiver loses and delays. Then it checks the
+//! guarantees: each change was acknowledged, notices about one review arrived in order, and a notice was repeated only
+//! after a failure or a kill.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
