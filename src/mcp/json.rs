@@ -28,18 +28,22 @@ pub enum JsonError {
 /// # Errors
 /// [`JsonError`]; serde_json limits nesting to 127 levels.
 pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
+    parse_whole(text).map_err(|error| {
+        // serde_json calls an error of the visitor below one of data.
+        if error.is_data() {
+            JsonError::Refused(error.to_string())
+        } else {
+            JsonError::Syntax(error.to_string())
+        }
+    })
+}
+
+fn parse_whole(text: &[u8]) -> serde_json::Result<Value> {
     let values = Cell::new(0);
     let mut reader = serde_json::Deserializer::from_slice(text);
-    Strict { values: &values }
-        .deserialize(&mut reader)
-        .and_then(|value| reader.end().map(|()| value))
-        .map_err(|error| {
-            if error.is_data() {
-                JsonError::Refused(error.to_string())
-            } else {
-                JsonError::Syntax(error.to_string())
-            }
-        })
+    let value = Strict { values: &values }.deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(value)
 }
 
 /// Reads a value and counts it.

@@ -43,7 +43,7 @@ pub(super) enum Message<'v> {
     Request(Request<'v>),
     /// Expects no response.
     Notification(Call<'v>),
-    /// A response; has no effect, as this server sends no requests.
+    /// A response. This server sends no requests: it ignores one in the handshake era, and rejects it in the stateless era.
     Response,
 }
 
@@ -91,7 +91,7 @@ impl<'v> Call<'v> {
 /// An error as it is sent to the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RpcError {
-    /// One of the codes below.
+    /// One of the codes above.
     pub(super) code: i32,
     /// One line of text, for people.
     pub(super) message: Cow<'static, str>,
@@ -128,39 +128,56 @@ impl RpcError {
     }
 }
 
+/// Why a value is not a message.
+#[derive(Debug)]
+pub(super) struct InvalidMessage<'v> {
+    /// The id for the response, if the value has a valid one.
+    pub(super) id: Option<&'v Value>,
+    pub(super) error: RpcError,
+}
+
+impl<'v> InvalidMessage<'v> {
+    fn new(id: Option<&'v Value>, error: RpcError) -> InvalidMessage<'v> {
+        InvalidMessage {
+            id,
+            error: error.with_status(400),
+        }
+    }
+}
+
 /// Reads a value as a message.
-pub(super) fn read(value: &Value) -> Result<Message<'_>, (Option<&Value>, RpcError)> {
-    let invalid =
-        |id, message: &'static str| Err((id, RpcError::invalid(message).with_status(400)));
+pub(super) fn read(value: &Value) -> Result<Message<'_>, InvalidMessage<'_>> {
     if !value.is_object() {
-        return invalid(None, "a message must be an object");
+        let error = RpcError::invalid("a message must be an object");
+        return Err(InvalidMessage::new(None, error));
     }
     let id = value.get("id");
     if id.is_some_and(|id| !is_id(id)) {
-        return invalid(
-            None,
-            "id must be an integer or a string of at most 512 bytes",
-        );
+        let error = RpcError::invalid("id must be an integer or a string of at most 512 bytes");
+        return Err(InvalidMessage::new(None, error));
     }
+    read_members(value, id).map_err(|error| InvalidMessage::new(id, error))
+}
+
+/// Reads the members of a message besides its `id`.
+fn read_members<'v>(value: &'v Value, id: Option<&'v Value>) -> Result<Message<'v>, RpcError> {
     if value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return invalid(id, "jsonrpc must be \"2.0\"");
+        return Err(RpcError::invalid("jsonrpc must be \"2.0\""));
     }
     let method = match value.get("method") {
         Some(Value::String(method)) => method,
-        Some(_) => return invalid(id, "method must be a string"),
+        Some(_) => return Err(RpcError::invalid("method must be a string")),
         None if value.get("result").is_some() || value.get("error").is_some() => {
             return Ok(Message::Response);
         }
-        None => return invalid(id, "method is missing"),
+        None => return Err(RpcError::invalid("method is missing")),
     };
     let params = match value.get("params") {
         None | Some(Value::Null) => None,
         Some(Value::Object(params)) => Some(params),
-        Some(Value::Array(_)) => {
-            let error = RpcError::params("params must be an object");
-            return Err((id, error.with_status(400)));
-        }
-        Some(_) => return invalid(id, "params must be an object"),
+        // Valid in JSON-RPC, where parameters may have positions instead of names.
+        Some(Value::Array(_)) => return Err(RpcError::params("params must be an object")),
+        Some(_) => return Err(RpcError::invalid("params must be an object")),
     };
     let call = Call { method, params };
     Ok(match id {
@@ -169,7 +186,7 @@ pub(super) fn read(value: &Value) -> Result<Message<'_>, (Option<&Value>, RpcErr
     })
 }
 
-/// Returns the id of a request that is valid JSON but was rejected before it was parsed to a value.
+/// Returns the valid id of a message that is JSON, but was rejected before it was parsed to a value.
 pub(super) fn id_of_refused(text: &[u8]) -> Option<Value> {
     /// Parsing into a struct rejects a duplicate id.
     #[derive(Deserialize)]
@@ -179,7 +196,7 @@ pub(super) fn id_of_refused(text: &[u8]) -> Option<Value> {
     }
     let read: OnlyId<'_> = serde_json::from_slice(text).ok()?;
     let id = json::parse(read.id.get().as_bytes()).ok()?;
-    Some(id).filter(is_id)
+    if is_id(&id) { Some(id) } else { None }
 }
 
 /// Whether `value` is a valid id; fractions and `null` are not.

@@ -2,16 +2,16 @@
 
 use crate::search::work::Work;
 
-/// Searches of a batch after which its other calls are refused: 40 ms. Our choice: a page of one search costs less than
-/// a tenth of it, so that only batches of many dear searches meet it.
-const BATCH_MAX: u64 = 40_000_000;
+/// Work of searches, in units of about a nanosecond, after which the further calls of a batch are refused: 40 ms. Our
+/// choice: one search costs less than a tenth of it, so that only batches of many dear searches meet it.
+const BATCH_WORK_MAX: u64 = 40_000_000;
 
 /// What the calls of one HTTP request have spent.
 #[derive(Debug)]
 pub(super) struct RequestWork {
-    /// Hints, similar names and similar searches; what does not fit is left out of the answers.
+    /// Hints, similar names and similar searches. When nothing is left, answers come without them.
     pub(super) hints: Work,
-    /// The searches that were asked for. They are answered whatever they cost; in a batch the next call is refused if
+    /// The searches that were asked for. Each is answered whatever it costs; in a batch, further calls are refused when
     /// nothing is left.
     pub(super) total: Work,
 }
@@ -21,7 +21,7 @@ impl RequestWork {
     pub(super) fn new() -> RequestWork {
         RequestWork {
             hints: Work::for_hints(),
-            total: Work::new(BATCH_MAX),
+            total: Work::new(BATCH_WORK_MAX),
         }
     }
 }
