@@ -1,4 +1,5 @@
-//! Handles a request: checks origin and host, HTTP method, media type, message and era, then calls the JSON-RPC method.
+//! The server: checks origin and host, HTTP method, media type, size, message and era of a request, then calls the
+//! JSON-RPC method.
 
 mod batch;
 
@@ -11,7 +12,8 @@ use super::guard::{Origin, OriginGuard};
 use super::head::{Head, SingleField};
 use super::json::{self, JsonError};
 use super::jsonrpc::{
-    Message, PARSE_ERROR, Request, RpcError, SESSION_NOT_FOUND, id_of_refused, push_error, read,
+    InvalidMessage, Message, PARSE_ERROR, Request, RpcError, SESSION_NOT_FOUND, id_of_refused,
+    push_error, read,
 };
 use super::protocol::{Era, Revision};
 use super::reply::{McpRefusal, McpReply};
@@ -37,13 +39,30 @@ pub struct McpSettings {
     pub body_bytes_max: usize,
 }
 
-/// A request whose body has been read: answered, or a batch whose messages are still to be answered.
+/// What a request leads to once its body has been read.
 #[derive(Debug)]
 pub enum Begun {
     /// The complete reply.
     Answered(McpReply),
     /// To be answered by [`Batch::answer_next`] until it is empty, then [`Batch::finish`].
     Batch(Batch),
+}
+
+/// What the answer to a message means for its HTTP response.
+struct Outcome {
+    /// The status, if the message came alone.
+    status: u16,
+    /// The revision that a handshake negotiated.
+    negotiated: Option<Revision>,
+}
+
+impl Outcome {
+    fn of_status(status: u16) -> Outcome {
+        Outcome {
+            status,
+            negotiated: None,
+        }
+    }
 }
 
 /// The MCP server: it lives as long as the process, and gets the catalog with each request.
@@ -84,8 +103,9 @@ impl Server {
             .map_err(|error| McpReply::error(&error))
     }
 
-    /// Answers a request to `/mcp` at once; `origin` is the result of [`Server::check_origin`]. The only state that is
-    /// kept is the list of ended sessions.
+    /// Answers a request to `/mcp`, a batch without a pause; `origin` is the result of [`Server::check_origin`].
+    ///
+    /// Only two things are kept for later requests: the list of ended sessions, and the numbers of calls of each tool.
     #[must_use]
     pub fn handle(
         &self,
@@ -104,8 +124,8 @@ impl Server {
         batch.finish()
     }
 
-    /// Answers a request to `/mcp` as [`Server::handle`] does, unless it is a batch, which the caller has answered
-    /// message by message.
+    /// Answers a request to `/mcp` as [`Server::handle`] does, unless it is a batch: its messages are left to the caller,
+    /// who answers them one by one.
     #[must_use]
     pub fn begin(&self, catalog: &Catalog, head: &Head<'_>, origin: Origin, body: &[u8]) -> Begun {
         let begun = match head.method {
@@ -125,7 +145,8 @@ impl Server {
         }
     }
 
-    /// Rejects a request whose head is already invalid, as [`Server::handle`] would with the body.
+    /// Returns the reply to a request that its head alone makes invalid, the same as that of [`Server::handle`]; `None` if
+    /// the body must be read.
     pub(crate) fn refuse_head(&self, head: &Head<'_>) -> Option<McpReply> {
         let refusal = match head.method {
             b"DELETE" | b"OPTIONS" => return None,
@@ -148,9 +169,9 @@ impl Server {
     ) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         match json::parse(line) {
-            Err(error) => drop(refuse_unreadable(line, error, &mut out)),
+            Err(error) => push_parse_error(&mut out, line, error),
             Ok(Value::Array(messages)) => match Batch::new(messages, *revision) {
-                Err(error) => drop(append_error(&mut out, None, &error)),
+                Err(error) => push_error(&mut out, None, &error),
                 Ok(mut batch) => {
                     while !batch.is_empty() {
                         batch.answer_next(self, catalog, None, true);
@@ -160,11 +181,11 @@ impl Server {
             },
             Ok(message) => {
                 let work = &mut RequestWork::new();
-                let (_, negotiated) = self.answer(catalog, None, &message, work, &mut out);
-                *revision = negotiated.unwrap_or(*revision);
+                let outcome = self.answer(catalog, None, &message, work, &mut out);
+                *revision = outcome.negotiated.unwrap_or(*revision);
             }
         }
-        Some(out).filter(|out| !out.is_empty())
+        if out.is_empty() { None } else { Some(out) }
     }
 
     fn post(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8]) -> Begun {
@@ -174,73 +195,98 @@ impl Server {
             )));
         }
         let mut out = Vec::new();
-        let mut negotiated = None;
-        let status = match json::parse(body) {
-            Err(error) => refuse_unreadable(body, error, &mut out),
-            Ok(Value::Array(messages)) => {
-                let revision = self.revision(head);
-                match revision.and_then(|revision| Batch::new(messages, revision)) {
-                    Ok(mut batch) => {
-                        batch.form = head.form;
-                        return Begun::Batch(batch);
-                    }
-                    Err(error) => append_error(&mut out, None, &error),
-                }
+        let outcome = match json::parse(body) {
+            Err(error) => {
+                push_parse_error(&mut out, body, error);
+                Outcome::of_status(400)
             }
+            Ok(Value::Array(messages)) => match self.begin_batch(head, messages) {
+                Ok(batch) => return Begun::Batch(batch),
+                Err(error) => {
+                    push_error(&mut out, None, &error);
+                    Outcome::of_status(error.status)
+                }
+            },
             Ok(message) => {
-                let status;
                 let work = &mut RequestWork::new();
-                (status, negotiated) = self.answer(catalog, Some(head), &message, work, &mut out);
-                status
+                self.answer(catalog, Some(head), &message, work, &mut out)
             }
         };
         // Sessions are optional, so the client also works without an id.
-        let session = negotiated.and_then(SessionId::random);
+        let session = outcome.negotiated.and_then(SessionId::random);
         let reply = if out.is_empty() {
             McpReply::empty(202)
         } else {
-            McpReply::json(status, out).framed(head.form)
+            McpReply::json(outcome.status, out).framed(head.form)
         };
         Begun::Answered(McpReply { session, ..reply })
     }
 
-    /// Appends the response to one message, if it gets one; returns its status, and the revision that a handshake
-    /// negotiated.
-    pub(super) fn answer(
+    fn begin_batch(&self, head: &Head<'_>, messages: Vec<Value>) -> Result<Batch, RpcError> {
+        let mut batch = Batch::new(messages, self.revision(head)?)?;
+        batch.form = head.form;
+        Ok(batch)
+    }
+
+    /// Answers one message: appends its response, if it gets one.
+    fn answer(
         &self,
         catalog: &Catalog,
         head: Option<&Head<'_>>,
         message: &Value,
         work: &mut RequestWork,
         out: &mut Vec<u8>,
-    ) -> (u16, Option<Revision>) {
-        let (id, answered) = match read(message) {
-            Err((id, error)) => (id, Err(error)),
-            Ok(Message::Request(request)) => {
-                let answered = self.request(catalog, head, &request, work, out);
-                (Some(request.id), answered)
-            }
-            Ok(message) => {
-                let checked = head.map_or(Ok(()), |head| self.check_unanswered(&message, head));
-                (None, checked.map(|()| None))
+    ) -> Outcome {
+        let message = match read(message) {
+            Ok(message) => message,
+            Err(InvalidMessage { id, error }) => {
+                push_error(out, id, &error);
+                return Outcome::of_status(error.status);
             }
         };
-        match answered {
-            Ok(negotiated) => (200, negotiated),
-            Err(error) => (append_error(out, id, &error), None),
+        let Message::Request(request) = message else {
+            return self.accept_unanswered(head, &message, out);
+        };
+        match self.answer_request(catalog, head, &request, work, out) {
+            Ok(negotiated) => Outcome {
+                status: 200,
+                negotiated,
+            },
+            Err(error) => {
+                push_error(out, Some(request.id), &error);
+                Outcome::of_status(error.status)
+            }
         }
     }
 
-    /// Checks a message that gets no response.
-    fn check_unanswered(&self, message: &Message<'_>, head: &Head<'_>) -> Result<(), RpcError> {
-        if !head.is_stateless() {
-            return self.revision(head).map(drop);
+    /// Accepts a notification or a response, which gets no response; appends an error if the head does not allow it.
+    fn accept_unanswered(
+        &self,
+        head: Option<&Head<'_>>,
+        message: &Message<'_>,
+        out: &mut Vec<u8>,
+    ) -> Outcome {
+        if let Some(head) = head
+            && let Err(error) = self.check_unanswered(head, message)
+        {
+            push_error(out, None, &error);
+            return Outcome::of_status(error.status);
         }
-        match (message, head.protocol_version) {
-            (Message::Response, _) => Err(bad_request(
-                "this server sends no requests, so it accepts no responses",
-            )),
-            (_, SingleField::One(version)) if Revision::parse(version).is_none() => {
+        Outcome::of_status(200)
+    }
+
+    /// Checks a notification or a response by the rules of the era that the head names.
+    fn check_unanswered(&self, head: &Head<'_>, message: &Message<'_>) -> Result<(), RpcError> {
+        if !head.is_stateless() {
+            self.revision(head)?;
+            return Ok(());
+        }
+        if *message == Message::Response {
+            let reason = "this server sends no requests, so it accepts no responses";
+            return Err(bad_request(reason));
+        }
+        match head.protocol_version {
+            SingleField::One(version) if Revision::parse(version).is_none() => {
                 Err(stateless::unsupported(&cut_lossy(version)))
             }
             _ => Ok(()),
@@ -248,7 +294,7 @@ impl Server {
     }
 
     /// Appends the response to a request by the rules of its era; returns the revision that a handshake negotiated.
-    fn request(
+    fn answer_request(
         &self,
         catalog: &Catalog,
         head: Option<&Head<'_>>,
@@ -258,12 +304,14 @@ impl Server {
     ) -> Result<Option<Revision>, RpcError> {
         let call = &request.call;
         let is_initialize = call.method == "initialize";
-        let is_stateless =
-            stateless::is_claimed(call) || (!is_initialize && head.is_some_and(Head::is_stateless));
-        let era = if is_stateless {
-            stateless::check(call, head)?;
+        // `initialize` ignores the version header, which clients may already send.
+        let is_named_by_head = !is_initialize && head.is_some_and(Head::is_stateless);
+        let era = if is_named_by_head || stateless::is_claimed(call) {
             Era::Stateless
-        } else if is_initialize {
+        } else {
+            Era::Handshake
+        };
+        if era == Era::Handshake && is_initialize {
             let Some(requested) = call.text("protocolVersion") else {
                 let message = "params.protocolVersion must be a string";
                 return Err(RpcError::params(message));
@@ -271,16 +319,20 @@ impl Server {
             let revision = Revision::negotiate(requested);
             dispatch::initialize(catalog, revision, request.id, out);
             return Ok(Some(revision));
-        } else {
-            // Version header and session are both optional.
-            head.map(|head| self.revision(head)).transpose()?;
-            Era::Handshake
-        };
+        }
+        match (era, head) {
+            (Era::Stateless, head) => stateless::check(call, head)?,
+            (Era::Handshake, Some(head)) => {
+                self.revision(head)?;
+            }
+            (Era::Handshake, None) => {}
+        }
         self.calls.count(call);
-        dispatch::dispatch(catalog, era, request, work, out).map(|()| None)
+        dispatch::dispatch(catalog, era, request, work, out)?;
+        Ok(None)
     }
 
-    /// Checks version and session of a request after the handshake, and returns the revision it belongs to.
+    /// Checks version and session of a request after the handshake, which may both be absent; returns its revision.
     fn revision(&self, head: &Head<'_>) -> Result<Revision, RpcError> {
         let named = match head.protocol_version {
             SingleField::Absent => None,
@@ -294,19 +346,20 @@ impl Server {
             return Ok(Revision::R2026_07_28);
         }
         let session = self.session(head)?;
-        let settled = session.map_or(Revision::ASSUMED, |session| session.revision());
-        Ok(named.unwrap_or(settled))
+        let negotiated = session.map_or(Revision::ASSUMED, |session| session.revision());
+        Ok(named.unwrap_or(negotiated))
     }
 
+    /// Returns the session that the head names, if it names one; an unknown or ended one is an error.
     fn session(&self, head: &Head<'_>) -> Result<Option<SessionId>, RpcError> {
         let id = match head.session {
             SingleField::Absent => return Ok(None),
             SingleField::One(text) => SessionId::parse(text),
             SingleField::Repeated => None,
         };
-        match id.filter(|id| !self.ended.contains(id)) {
-            Some(id) => Ok(Some(id)),
-            None => {
+        match id {
+            Some(id) if !self.ended.contains(&id) => Ok(Some(id)),
+            _ => {
                 let message = "this session is unknown or ended: send initialize again";
                 Err(RpcError::new(SESSION_NOT_FOUND, message).with_status(404))
             }
@@ -335,19 +388,13 @@ pub(super) fn bad_request(message: &'static str) -> RpcError {
     RpcError::invalid(message).with_status(400)
 }
 
-/// Appends an error and returns its status.
-fn append_error(out: &mut Vec<u8>, id: Option<&Value>, error: &RpcError) -> u16 {
-    push_error(out, id, error);
-    error.status
-}
-
-/// Appends the error of a body that could not be parsed, and returns its status.
-fn refuse_unreadable(body: &[u8], error: JsonError, out: &mut Vec<u8>) -> u16 {
+/// Appends the error of a text that could not be parsed, which has status 400.
+fn push_parse_error(out: &mut Vec<u8>, text: &[u8], error: JsonError) {
     let error = match error {
         JsonError::Syntax(reason) => RpcError::new(PARSE_ERROR, reason),
         JsonError::Refused(reason) => RpcError::invalid(reason),
     };
-    append_error(out, id_of_refused(body).as_ref(), &error.with_status(400))
+    push_error(out, id_of_refused(text).as_ref(), &error.with_status(400));
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::mcp::request_work::RequestWork;
 /// Largest number of messages in a batch; larger batches are rejected.
 const MESSAGES_MAX: usize = 32;
 
-/// Bytes of responses after which the rest of a batch is rejected, so that one request cannot produce a gigabyte.
+/// Bytes of responses after which the further requests of a batch are rejected, so that it cannot produce a gigabyte.
 const RESPONSES_BYTES_MAX: usize = 1 << 20;
 
 /// Memory of a member of an object besides its key and value: the entry, its hash and its slot.
@@ -69,13 +69,14 @@ impl Batch {
         self.messages.len() == 0
     }
 
-    /// Returns the approximate number of bytes that the messages and the responses so far occupy.
+    /// Returns the approximate number of bytes that all messages and the responses so far occupy.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         (self.messages_bytes + self.out.capacity()) as u64
     }
 
-    /// Answers the next message, if there is one; with an error if it is not permitted by the client's rate limit.
+    /// Answers the next message, if there is one. A request gets an error if `is_permitted` is false, because the client is
+    /// over its rate limit.
     pub fn answer_next(
         &mut self,
         server: &Server,
@@ -88,20 +89,23 @@ impl Batch {
         };
         let start = self.out.len();
         self.out.push(if start == 0 { b'[' } else { b',' });
-        match read(&message) {
-            Ok(Message::Request(request)) => match self.refusal(&request, is_permitted) {
-                Some(text) => push_error(&mut self.out, Some(request.id), &RpcError::invalid(text)),
-                None => self.answer(server, catalog, head, &message),
-            },
-            _ => self.answer(server, catalog, head, &message),
+        if let Ok(Message::Request(request)) = read(&message)
+            && let Some(reason) = self.reason_to_refuse(&request, is_permitted)
+        {
+            let error = RpcError::invalid(reason);
+            push_error(&mut self.out, Some(request.id), &error);
+        } else {
+            // The status of a batch is 200 whatever the answers are, and none of them negotiates a revision.
+            let _outcome = server.answer(catalog, head, &message, &mut self.work, &mut self.out);
         }
-        if self.out.len() == start + 1 {
+        let has_response = self.out.len() > start + 1;
+        if !has_response {
             self.out.truncate(start);
         }
     }
 
-    /// Returns why a request of the batch is not answered, if so.
-    fn refusal(&self, request: &Request<'_>, is_permitted: bool) -> Option<&'static str> {
+    /// Returns why a request of the batch gets an error; `None` if it is answered.
+    fn reason_to_refuse(&self, request: &Request<'_>, is_permitted: bool) -> Option<&'static str> {
         if request.call.method == "initialize" {
             return Some("initialize must not be part of a batch");
         }
@@ -115,17 +119,6 @@ impl Batch {
             return Some("the searches of this batch take too long: send this request separately");
         }
         None
-    }
-
-    fn answer(
-        &mut self,
-        server: &Server,
-        catalog: &Catalog,
-        head: Option<&Head<'_>>,
-        message: &Value,
-    ) {
-        // The status of a batch is 200 whatever the answers are, and none of them negotiates a revision.
-        let _answered = server.answer(catalog, head, message, &mut self.work, &mut self.out);
     }
 
     /// Returns the responses; empty if no message gets one.
