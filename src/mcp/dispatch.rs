@@ -14,8 +14,12 @@ use super::resources;
 use super::tools;
 use crate::wire::text::cut;
 
-/// All responses are public and change only with the dataset: cacheable for a minute, like the documents over GET.
+/// The members that make a result cacheable for a minute, like the documents over GET: it is public, and changes only
+/// with the dataset.
 const CACHE_HINTS: &[u8] = b",\"ttlMs\":60000,\"cacheScope\":\"public\"";
+
+/// The methods whose results have no cache hints, because the standard gives them none.
+const NOT_CACHEABLE: [&str; 3] = ["tools/call", "prompts/get", "completion/complete"];
 
 /// Appends the response to `initialize`.
 pub(super) fn initialize(catalog: &Catalog, revision: Revision, id: &Value, out: &mut Vec<u8>) {
@@ -42,8 +46,7 @@ pub(super) fn dispatch(
         return Err(error);
     }
     if era == Era::Stateless {
-        let varies = ["tools/call", "prompts/get", "completion/complete"];
-        if !varies.contains(&request.call.method) {
+        if !NOT_CACHEABLE.contains(&request.call.method) {
             out.extend_from_slice(CACHE_HINTS);
         }
         out.extend_from_slice(b",\"resultType\":\"complete\",\"_meta\":");
@@ -85,12 +88,10 @@ fn push_result(
     Ok(())
 }
 
-/// Appends a list, which is always one page: the only valid cursor is the empty one.
+/// Appends a list, which is always one page: a cursor must be absent, `null` or empty.
 fn list(prepared: &[u8], call: &Call<'_>, out: &mut Vec<u8>) -> Result<(), RpcError> {
-    if call
-        .param("cursor")
-        .is_some_and(|cursor| !cursor.is_null() && cursor != "")
-    {
+    let cursor = call.param("cursor").unwrap_or(&Value::Null);
+    if !cursor.is_null() && cursor != "" {
         let message = "invalid cursor: the list has only one page";
         return Err(RpcError::params(message));
     }

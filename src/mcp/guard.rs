@@ -1,15 +1,15 @@
-//! Checks `Origin` and `Host` against DNS rebinding (transports, security).
+//! Checks `Origin` and `Host` against DNS rebinding (MCP 2025-11-25, transports, security).
 //!
 //! Browsers always send the origin of a page. Other clients send no Origin and are allowed. The two checks are
-//! independent: an allowed host allows no origin, and no allowed origin except `*` allows a host.
-
-use std::iter;
+//! independent: to allow a host allows no origin, and to allow an origin allows no host. Only the origin `*` allows all of
+//! both.
 
 use super::head::{Head, SingleField};
 use super::jsonrpc::RpcError;
 use crate::wire::authority::Authority;
 use crate::wire::text::cut_lossy;
 
+/// The message for a page of another origin.
 const FOREIGN_ORIGIN: &str = "pages of this origin may not use the server; the operator can allow it with --mcp-allow-origin";
 
 /// Origins and hosts that are allowed in addition to loopback and requests without an Origin.
@@ -35,35 +35,45 @@ pub enum Origin {
 impl OriginGuard {
     /// Allows the origin and host of `base_url`, the listed ones, and all if an origin is `*`.
     pub(super) fn new(base_url: &str, origins: &[String], hosts: &[String]) -> OriginGuard {
-        let listed = origins.iter().map(String::as_str);
-        let allowed = iter::once(base_url).chain(listed);
+        let mut allowed_origins = vec![normal_origin(base_url)];
+        for origin in origins {
+            allowed_origins.push(normal_origin(origin));
+        }
         let mut names = vec!["localhost".to_owned()];
-        names.extend(Authority::of_url(base_url).map(lower_case));
+        names.extend(Authority::of_url(base_url).map(host_name));
         for host in hosts {
-            names.extend(Authority::parse(host.as_bytes()).map(lower_case));
+            names.extend(Authority::parse(host.as_bytes()).map(host_name));
         }
         OriginGuard {
-            origins: allowed
-                .map(|origin| origin.trim_end_matches('/').to_ascii_lowercase())
-                .collect(),
+            origins: allowed_origins,
             hosts: names,
             is_open: origins.iter().any(|origin| origin == "*"),
         }
     }
 
-    /// Checks a request.
-    ///
+    /// Checks the origin of a request, then its host.
+    pub(super) fn check(&self, head: &Head<'_>) -> Result<Origin, RpcError> {
+        let origin = self.check_origin(head.origin)?;
+        self.check_host(head.host)?;
+        Ok(origin)
+    }
+
+    fn check_origin(&self, field: SingleField<'_>) -> Result<Origin, RpcError> {
+        match field {
+            SingleField::Absent => Ok(Origin::Absent),
+            SingleField::One(origin) if self.allows_origin(origin) => Ok(Origin::Allowed),
+            SingleField::One(_) | SingleField::Repeated => {
+                Err(RpcError::invalid(FOREIGN_ORIGIN).with_status(403))
+            }
+        }
+    }
+
     /// A Host may be our own, an allowed one, loopback, or any IP address, as only names can be rebound. The port is
     /// ignored.
-    pub(super) fn check(&self, head: &Head<'_>) -> Result<Origin, RpcError> {
-        let origin = match head.origin {
-            SingleField::Absent => Origin::Absent,
-            SingleField::One(origin) if self.allows_origin(origin) => Origin::Allowed,
-            _ => return Err(RpcError::invalid(FOREIGN_ORIGIN).with_status(403)),
-        };
-        let foreign = match head.host {
-            SingleField::Absent => return Ok(origin),
-            SingleField::One(host) if self.is_open || self.allows_host(host) => return Ok(origin),
+    fn check_host(&self, field: SingleField<'_>) -> Result<(), RpcError> {
+        let foreign = match field {
+            SingleField::Absent => return Ok(()),
+            SingleField::One(host) if self.allows_host(host) => return Ok(()),
             SingleField::One(host) => cut_lossy(host),
             SingleField::Repeated => "two names".to_owned(),
         };
@@ -75,19 +85,24 @@ impl OriginGuard {
 
     fn allows_origin(&self, origin: &[u8]) -> bool {
         let origin = String::from_utf8_lossy(origin).to_ascii_lowercase();
-        if self.is_open || self.origins.contains(&origin) {
-            return true;
-        }
-        is_loopback(&origin)
+        self.is_open || self.origins.contains(&origin) || is_loopback(&origin)
     }
 
     fn allows_host(&self, host: &[u8]) -> bool {
+        if self.is_open {
+            return true;
+        }
         let Some(authority) = Authority::parse(host) else {
             return false;
         };
         // Other spellings of an address, such as `127.1`, are names that could be resolved by DNS.
-        authority.address().is_some() || self.hosts.contains(&lower_case(authority))
+        authority.address().is_some() || self.hosts.contains(&host_name(authority))
     }
+}
+
+/// Returns an origin as it is compared: in lower case, without a slash at its end.
+fn normal_origin(origin: &str) -> String {
+    origin.trim_end_matches('/').to_ascii_lowercase()
 }
 
 /// Tells whether an origin is that of a page of this machine. A browser sends only scheme, host and port: no user, no
@@ -105,7 +120,8 @@ fn is_loopback(origin: &str) -> bool {
     }
 }
 
-fn lower_case(authority: Authority<'_>) -> String {
+/// Returns the host in lower case, without its port.
+fn host_name(authority: Authority<'_>) -> String {
     authority.host.to_ascii_lowercase()
 }
 

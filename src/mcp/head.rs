@@ -1,6 +1,9 @@
-//! The parts of an HTTP request that the protocol needs, as byte slices.
+//! The parts of the head of an HTTP request that the protocol needs, as byte slices.
 
 use super::protocol::is_stateless_version;
+
+/// Lines of `Accept` that are read; further ones are ignored.
+const ACCEPT_LINES_MAX: usize = 8;
 
 /// Method and header fields of a request to `/mcp`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,20 +62,21 @@ pub enum ReplyFormat {
 }
 
 impl ReplyFormat {
-    /// Parses the lines of `Accept`, at most 8; the server bounds their length.
+    /// Chooses the format by the lines of `Accept`. Only the first 8 are read; the server bounds their length.
     ///
     /// The protocol requires both media types, but many clients send one or none. So every value is accepted, and the
     /// format is JSON unless the client lists only events.
     pub fn of<'a>(lines: impl Iterator<Item = &'a [u8]>) -> ReplyFormat {
-        let members = lines
-            .take(8)
-            .flat_map(|line| line.split(|&byte| byte == b','));
         let mut format = ReplyFormat::Json;
-        for name in members.map(media_type).filter(|name| !name.is_empty()) {
-            if !name.eq_ignore_ascii_case(b"text/event-stream") {
-                return ReplyFormat::Json;
+        for line in lines.take(ACCEPT_LINES_MAX) {
+            for member in line.split(|&byte| byte == b',') {
+                let name = media_type(member);
+                if name.eq_ignore_ascii_case(b"text/event-stream") {
+                    format = ReplyFormat::Event;
+                } else if !name.is_empty() {
+                    return ReplyFormat::Json;
+                }
             }
-            format = ReplyFormat::Event;
         }
         format
     }
@@ -81,12 +85,18 @@ impl ReplyFormat {
 impl Head<'_> {
     /// Whether the Content-Type is `application/json`, with or without parameters.
     pub(super) fn is_json(&self) -> bool {
-        matches!(self.content_type, SingleField::One(value) if media_type(value).eq_ignore_ascii_case(b"application/json"))
+        match self.content_type {
+            SingleField::One(value) => media_type(value).eq_ignore_ascii_case(b"application/json"),
+            SingleField::Absent | SingleField::Repeated => false,
+        }
     }
 
     /// Whether the version header names a revision of the stateless era.
     pub(super) fn is_stateless(&self) -> bool {
-        matches!(self.protocol_version, SingleField::One(version) if is_stateless_version(version))
+        match self.protocol_version {
+            SingleField::One(version) => is_stateless_version(version),
+            SingleField::Absent | SingleField::Repeated => false,
+        }
     }
 }
 

@@ -1,13 +1,19 @@
 //! The Model Context Protocol, hand-written: takes header fields and a body, returns a reply; independent of hyper.
 //!
-//! One address serves every revision from 2024-11-05 to 2026-07-28. [`Server::handle`] checks a request in a fixed
-//! order: origin and host, HTTP method, media type, message, era, and then calls the JSON-RPC method. Responses come
-//! from a [`Catalog`], prepared once for each snapshot. The only state kept between requests is the list of sessions
-//! that clients have ended.
+//! One address serves every revision from 2024-11-05 to 2026-07-28. [`Server::check_origin`] checks origin and host of a
+//! request. [`Server::handle`] then checks HTTP method, media type, size, message and era, in this order, and calls the
+//! JSON-RPC method. Responses come from a [`Catalog`], prepared once for each snapshot. Between requests the server keeps
+//! only the list of sessions that clients have ended, and how often each tool was called.
 //!
-//! Our choices where the standard leaves one: a session id is issued and never required; every `Accept` is accepted; a
-//! duplicate key in an object is rejected; invalid values of a tool's arguments give a result with `isError`, which
-//! clients show to the model; `arguments` that are not an object give -32602. `tests.rs` lists requirements and tests.
+//! Our choices where the standard leaves one:
+//!
+//! - A session id is issued and never required.
+//! - Every `Accept` is accepted.
+//! - A duplicate key in an object is rejected.
+//! - Invalid values of a tool's arguments give a result with `isError`, which clients show to the model.
+//! - `arguments` that are not an object give -32602.
+//!
+//! `tests.rs` says where the requirements of the standard are tested.
 
 mod catalog;
 mod clean;

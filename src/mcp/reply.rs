@@ -1,10 +1,13 @@
 //! HTTP replies: every status that the protocol requires is chosen here or given by the error.
 
+use std::borrow::Cow;
+
 use super::guard::Origin;
 use super::head::ReplyFormat;
 use super::jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RpcError, push_error};
 use super::session::SessionId;
 
+/// The message of a request for which a budget of bytes has no room.
 const BUSY: &str = "too many responses are unfinished: retry after the time in Retry-After";
 
 /// The message of a request over its rate limit.
@@ -68,33 +71,11 @@ impl McpReply {
         McpReply::json(error.status, body)
     }
 
-    /// Rejects a request before a message is parsed.
+    /// Creates the reply to a request that is rejected before a message is parsed.
     pub(crate) fn of_refusal(refusal: McpRefusal) -> McpReply {
-        let too_large;
-        let (status, message) = match refusal {
-            McpRefusal::BrokenBody => (400, "the message was not received completely"),
-            McpRefusal::Method => (
-                405,
-                "this endpoint has no event stream: send messages with POST",
-            ),
-            McpRefusal::TooSlow => (408, "the message was not received in time"),
-            McpRefusal::TooLarge(bytes_max) => {
-                too_large = format!("the message must not be longer than {bytes_max} bytes");
-                (413, &*too_large)
-            }
-            McpRefusal::MediaType => (415, "Content-Type must be application/json"),
-            McpRefusal::Coding => (415, "the message must be sent without a Content-Encoding"),
-            McpRefusal::TooMany => (429, TOO_MANY),
-            McpRefusal::Busy => (503, BUSY),
-        };
-        let code = match status {
-            400 => PARSE_ERROR,
-            405 => METHOD_NOT_FOUND,
-            _ => INVALID_REQUEST,
-        };
-        let error = RpcError::new(code, message.to_owned()).with_status(status);
-        let mut reply = McpReply::error(&error);
-        if status == 405 {
+        let error = RpcError::new(refusal.code(), refusal.message());
+        let mut reply = McpReply::error(&error.with_status(refusal.status()));
+        if let McpRefusal::Method = refusal {
             reply.allow = Some(METHODS);
         }
         reply
@@ -125,14 +106,59 @@ impl McpReply {
 pub(crate) enum McpRefusal {
     /// The body was incomplete or malformed on the HTTP level.
     BrokenBody,
+    /// The HTTP method is not one of [`METHODS`].
     Method,
+    /// The body was not received in time.
     TooSlow,
     /// The message is longer than this number of bytes.
     TooLarge(usize),
+    /// The Content-Type is not JSON.
     MediaType,
     /// The message is in a content coding.
     Coding,
+    /// The client is over its rate limit.
     TooMany,
     /// The message or the response has no room in a budget of bytes in flight.
     Busy,
+}
+
+impl McpRefusal {
+    /// Returns the status of the response.
+    fn status(self) -> u16 {
+        match self {
+            McpRefusal::BrokenBody => 400,
+            McpRefusal::Method => 405,
+            McpRefusal::TooSlow => 408,
+            McpRefusal::TooLarge(_) => 413,
+            McpRefusal::MediaType | McpRefusal::Coding => 415,
+            McpRefusal::TooMany => 429,
+            McpRefusal::Busy => 503,
+        }
+    }
+
+    /// Returns the code of the JSON-RPC error.
+    fn code(self) -> i32 {
+        match self {
+            McpRefusal::BrokenBody => PARSE_ERROR,
+            McpRefusal::Method => METHOD_NOT_FOUND,
+            _ => INVALID_REQUEST,
+        }
+    }
+
+    /// Returns the message of the JSON-RPC error.
+    fn message(self) -> Cow<'static, str> {
+        let message = match self {
+            McpRefusal::BrokenBody => "the message was not received completely",
+            McpRefusal::Method => "this endpoint has no event stream: send messages with POST",
+            McpRefusal::TooSlow => "the message was not received in time",
+            McpRefusal::TooLarge(bytes_max) => {
+                return format!("the message must not be longer than {bytes_max} bytes").into();
+            }
+            McpRefusal::MediaType => "Content-Type must be application/json",
+            McpRefusal::Coding => "the message must be sent without a Content-Encoding",
+            McpRefusal::TooMany => TOO_MANY,
+            McpRefusal::Busy => BUSY,
+        };
+        message.into()
+    }
 }

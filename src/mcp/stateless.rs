@@ -14,12 +14,13 @@ use crate::wire::text::cut;
 
 /// The key of `_meta` that names the revision.
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+
 /// The key of `_meta` that lists the client's capabilities.
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// Tells whether the body claims to be of the stateless era.
+/// Tells whether the body of a request says that it is of the stateless era.
 ///
-/// `initialize` exists only in the handshake era, so it counts as stateless only if `_meta` is complete.
+/// A version in `_meta` says so. `initialize` exists only in the handshake era, so its `_meta` must be complete to say so.
 pub(super) fn is_claimed(call: &Call<'_>) -> bool {
     match call.method {
         "initialize" => version(call).is_some(),
@@ -68,7 +69,7 @@ pub(super) fn unsupported(requested: &str) -> RpcError {
     }
 }
 
-/// Returns the revision that `_meta` names; `None` if `_meta` is not complete.
+/// Returns the revision that `_meta` names; `None` if `_meta` is not complete: without version or capabilities.
 fn version<'v>(call: &Call<'v>) -> Option<&'v str> {
     let is_complete = call.meta(CAPABILITIES_KEY).is_some_and(Value::is_object);
     if !is_complete {
@@ -77,6 +78,7 @@ fn version<'v>(call: &Call<'v>) -> Option<&'v str> {
     call.meta(VERSION_KEY).and_then(Value::as_str)
 }
 
+/// Checks the headers by which gateways route.
 fn check_routing(call: &Call<'_>, head: &Head<'_>) -> Result<(), RpcError> {
     if head.mcp_method == SingleField::Absent {
         return Err(mismatch("Mcp-Method must be sent"));
