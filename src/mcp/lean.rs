@@ -2,11 +2,11 @@
 //!
 //! It has id, author, rating, date, text, source and the address of its page. If present, it also has the owner's reply,
 //! the mentions, the language, the location and how exact the date is. A review that is not verified says so, and names its
-//! platform. Pictures, links, members that are the same for every review, and the rest of very long members are only in
-//! `get_review`.
+//! platform. Only `get_review` has the pictures, the links, the members that are the same for every review, and the rest
+//! of very long members.
 
 use crate::model::METHOD_ACCOUNT;
-use crate::snapshot::{JsonText, StoredReview};
+use crate::snapshot::{JsonText, StoredReply, StoredReview, StoredVerification};
 use crate::wire::json::{Array, Object};
 use crate::wire::text::truncate;
 
@@ -25,47 +25,20 @@ pub(super) fn push_lean(out: &mut Vec<u8>, review: &StoredReview<'_>, url: &str)
         .raw("author", review.author.json().as_bytes())
         .u64("rating", u64::from(review.rating))
         .string("date", review.date);
-    if review.text.json().len() > BYTES_MAX {
-        let whole = review.text.decode();
-        is_cut = whole.len() > BYTES_MAX;
-        object.string("text", truncate(&whole, BYTES_MAX));
-    } else {
-        object.raw("text", review.text.json().as_bytes());
-    }
+    is_cut |= push_text(&mut object, review.text);
     object.raw("source", review.source.json().as_bytes());
     if let Some(reply) = &review.owner_reply {
-        if reply.text.json().len() > BYTES_MAX {
-            is_cut = true;
-        } else {
-            let mut reply_object = Object::begin(object.key("owner_reply"));
-            reply_object
-                .raw("text", reply.text.json().as_bytes())
-                .string("date", reply.date);
-            reply_object.end();
-        }
+        is_cut |= push_reply(&mut object, reply);
     }
     if !review.verified {
         object.raw("verified", b"false");
     }
-    is_cut |= !push_names(
-        &mut object,
-        "mentioned_technicians",
-        &review.mentioned_technicians,
-    );
-    is_cut |= !push_names(
-        &mut object,
-        "mentioned_services",
-        &review.mentioned_services,
-    );
-    if let Some(verification) = &review.verification
-        && let Some(method) = verification.method
-        && method.decode() == METHOD_ACCOUNT
-    {
-        let mut verification_object = Object::begin(object.key("verification"));
-        verification_object
-            .raw("by", verification.by.json().as_bytes())
-            .raw("method", method.json().as_bytes());
-        verification_object.end();
+    let people = &review.mentioned_technicians;
+    is_cut |= push_names(&mut object, "mentioned_technicians", people);
+    let services = &review.mentioned_services;
+    is_cut |= push_names(&mut object, "mentioned_services", services);
+    if let Some(verification) = &review.verification {
+        push_platform(&mut object, verification);
     }
     if let Some(language) = review.language {
         object.string("language", language);
@@ -83,11 +56,36 @@ pub(super) fn push_lean(out: &mut Vec<u8>, review: &StoredReview<'_>, url: &str)
     object.end();
 }
 
-/// Appends a list of names, if there are any; returns false if the list was left out because it is too long.
+/// Appends the text of a review, cut if it is too long; returns whether it was cut.
+fn push_text(object: &mut Object<'_>, text: JsonText<'_>) -> bool {
+    // A text is never longer than its JSON, which needs not be decoded for most.
+    if text.json().len() <= BYTES_MAX {
+        object.raw("text", text.json().as_bytes());
+        return false;
+    }
+    let whole = text.decode();
+    object.string("text", truncate(&whole, BYTES_MAX));
+    whole.len() > BYTES_MAX
+}
+
+/// Appends the owner's reply, unless it is too long; returns whether it was left out.
+fn push_reply(object: &mut Object<'_>, reply: &StoredReply<'_>) -> bool {
+    if reply.text.json().len() > BYTES_MAX {
+        return true;
+    }
+    let mut members = Object::begin(object.key("owner_reply"));
+    members
+        .raw("text", reply.text.json().as_bytes())
+        .string("date", reply.date);
+    members.end();
+    false
+}
+
+/// Appends a list of names, if there are any, unless it is too long; returns whether it was left out.
 fn push_names(object: &mut Object<'_>, key: &str, names: &[JsonText<'_>]) -> bool {
     let bytes: usize = names.iter().map(|name| name.json().len() + 1).sum();
     if bytes > BYTES_MAX {
-        return false;
+        return true;
     }
     if !names.is_empty() {
         let mut array = Array::begin(object.key(key));
@@ -96,7 +94,22 @@ fn push_names(object: &mut Object<'_>, key: &str, names: &[JsonText<'_>]) -> boo
         }
         array.end();
     }
-    true
+    false
+}
+
+/// Appends the platform of a review that was published with an account there, and not matched with a customer.
+fn push_platform(object: &mut Object<'_>, verification: &StoredVerification<'_>) {
+    let Some(method) = verification.method else {
+        return;
+    };
+    if method.decode() != METHOD_ACCOUNT {
+        return;
+    }
+    let mut members = Object::begin(object.key("verification"));
+    members
+        .raw("by", verification.by.json().as_bytes())
+        .raw("method", method.json().as_bytes());
+    members.end();
 }
 
 #[cfg(test)]

@@ -11,14 +11,18 @@ use crate::wire::json::{push_escaped, push_string};
 pub(super) const NOT_READY: &str =
     "the insights are still being derived from the reviews: retry in a few seconds";
 
-/// Largest number of issues in a refusal; the remaining ones are only counted.
-const REFUSAL_LINES_MAX: usize = 20;
+/// Largest number of issues that a refusal lists; it says how many more there are.
+const ISSUES_LISTED_MAX: usize = 20;
 
-/// Bytes reserved for what stands around the two copies, so that the buffer of a message is allocated once.
+/// Bytes that are reserved for the rest of a message beside the two copies, so that its buffer is allocated once.
 const RESULT_BYTES: usize = 512;
 
-/// Largest size in bytes of each copy of a result's JSON: clients truncate or drop longer results.
+/// Largest size in bytes of each copy of a result's JSON, except that of a single whole review (`get_review`, `fetch`):
+/// clients truncate or drop longer results.
 pub(super) const ANSWER_BYTES_MAX: usize = 49_000;
+
+/// Largest number of items of a list, for each attempt to shorten a value that is too long.
+const SHORTENED_ITEMS: [usize; 7] = [120, 60, 25, 10, 5, 2, 0];
 
 /// The JSON of a result or a part of it, cleaned, in its two copies.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +44,7 @@ impl ResultJson {
         }
     }
 
-    /// Appends `json`, which begins and ends between tokens.
+    /// Cleans and appends `json`, which begins and ends between tokens, so that no character is cut.
     pub(super) fn push(&mut self, json: &[u8]) {
         let json = clean(json);
         self.plain.extend_from_slice(&json);
@@ -63,13 +67,13 @@ impl ResultJson {
         self.plain.len()
     }
 
-    /// Releases memory that further parts would take.
+    /// Releases the memory that is reserved for further parts.
     pub(super) fn shrink_to_fit(&mut self) {
         self.plain.shrink_to_fit();
         self.escaped.shrink_to_fit();
     }
 
-    /// Appends the result with both copies, up to its closing brace.
+    /// Appends the result of a tool with both copies, up to its closing brace.
     pub(super) fn push_to(&self, out: &mut Vec<u8>) {
         out.reserve(self.plain.len() + self.escaped.len() + RESULT_BYTES);
         out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"");
@@ -79,12 +83,13 @@ impl ResultJson {
     }
 }
 
-/// Appends a result with the issues of the arguments, one per line, at most twenty.
+/// Appends an error result with the issues of the arguments, one per line, at most twenty.
 pub(super) fn push_refusal(out: &mut Vec<u8>, issues: &Issues) {
-    let mut all = issues.iter();
-    let lines = all.by_ref().take(REFUSAL_LINES_MAX);
-    let mut lines: Vec<String> = lines.map(ToString::to_string).collect();
-    let more = all.count();
+    let mut lines = Vec::new();
+    for issue in issues.iter().take(ISSUES_LISTED_MAX) {
+        lines.push(issue.to_string());
+    }
+    let more = issues.iter().len() - lines.len();
     if more > 0 {
         lines.push(format!("and {more} more"));
     }
@@ -106,8 +111,8 @@ pub(super) fn fit(value: Value) -> ResultJson {
     ResultJson::of(&fit_within(value, ANSWER_BYTES_MAX))
 }
 
-/// Returns the object `value` with further `members` as JSON of at most [`ANSWER_BYTES_MAX`] bytes. A comma stands before
-/// each of the members; they are complete, and `value` gets the room that they leave.
+/// Returns the object `value` with further `members` as JSON of at most [`ANSWER_BYTES_MAX`] bytes. Each member begins
+/// with a comma. The members stay complete; `value` is shortened to the room that they leave.
 pub(super) fn fit_with(value: Value, members: &ResultJson) -> ResultJson {
     let room = ANSWER_BYTES_MAX.saturating_sub(members.len());
     let mut json = fit_within(value, room);
@@ -138,17 +143,19 @@ pub(super) fn add_text(json: &mut Vec<u8>, key: &str, text: &str) {
 /// Returns `value` as JSON of at most `bytes_max` bytes, as [`fit`] does.
 pub(super) fn fit_within(mut value: Value, bytes_max: usize) -> Vec<u8> {
     let mut json = value.to_string();
-    for items_max in [120, 60, 25, 10, 5, 2, 0] {
+    for items_max in SHORTENED_ITEMS {
         if json.len() <= bytes_max {
             break;
         }
-        shorten(&mut value, items_max, 80 * items_max + 40);
+        let chars_max = 80 * items_max + 40;
+        shorten(&mut value, items_max, chars_max);
         value["shortened"] = Value::Bool(true);
         json = value.to_string();
     }
     json.into_bytes()
 }
 
+/// Cuts every list in `value` after `items_max` items, and every text after `chars_max` characters.
 fn shorten(value: &mut Value, items_max: usize, chars_max: usize) {
     match value {
         Value::String(text) => {

@@ -38,7 +38,10 @@ pub use changes::{ChangesPage, Removal};
 pub use resource::Resource;
 pub use since::Since;
 use since::SinceTable;
-pub(crate) use stored_review::{AuthoredText, JsonText, StoredMedia, StoredRating, StoredReview};
+pub(crate) use stored_review::{
+    AuthoredText, JsonText, StoredMedia, StoredRating, StoredReply, StoredReview,
+    StoredVerification,
+};
 pub use tallies::{Tallies, Tally};
 pub use verifications::Verifications;
 
