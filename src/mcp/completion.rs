@@ -15,8 +15,8 @@ const IDS_COMPARED_MAX: u32 = 10_000;
 
 /// Returns the result of `completion/complete`: at most 100 values.
 ///
-/// An entry is suggested if any of its names begins with the value, ignoring case. Arguments without suggestions, and
-/// unknown prompts and templates, get an empty list.
+/// An entry is suggested if one of its names, or a word of its main names, begins with the value, ignoring case. For
+/// arguments without suggestions, and for unknown prompts and templates, the list is empty.
 pub(super) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
     let key = match text_of(call, "ref", "type") {
         Some("ref/prompt") => "name",
@@ -36,47 +36,68 @@ pub(super) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcE
         let message = "params.argument must have a name and a value, both strings";
         return Err(RpcError::params(message));
     };
-    let (values, total) = match (target, name) {
+    let Suggestions { values, total } = match (target, name) {
         ("summarize_reviews", "service") | ("compare_services", "first" | "second") => {
-            names(&catalog.services, value)
+            suggest_names(&catalog.services, value)
         }
-        ("summarize_reviews", "technician") => names(&catalog.technicians, value),
-        ("summarize_reviews", "aspect") => names(&catalog.aspects, value),
-        ("draft_reply", "review_id") | ("reviews://review/{id}", "id") => ids(catalog, value),
-        _ => (Vec::new(), 0),
+        ("summarize_reviews", "technician") => suggest_names(&catalog.technicians, value),
+        ("summarize_reviews", "aspect") => suggest_names(&catalog.aspects, value),
+        ("draft_reply", "review_id") | ("reviews://review/{id}", "id") => {
+            suggest_ids(catalog, value)
+        }
+        _ => Suggestions::default(),
     };
     let has_more = total > values.len();
     Ok(json!({"completion": {"values": values, "total": total, "hasMore": has_more}}))
 }
 
-/// Returns the text of a member of an object among the parameters.
+/// The values that begin as the client has written.
+#[derive(Default)]
+struct Suggestions<'c> {
+    /// The first [`VALUES_MAX`] of them.
+    values: Vec<&'c str>,
+    /// The number of all.
+    total: usize,
+}
+
+/// Returns the text `key` of `object`, which is one of the parameters.
 fn text_of<'v>(call: &'v Call<'_>, object: &str, key: &str) -> Option<&'v str> {
     call.param(object)?.get(key)?.as_str()
 }
 
-fn names<'c>(entries: &'c [Named], value: &str) -> (Vec<&'c str>, usize) {
+/// Suggests the entries with a name that begins with `value`.
+fn suggest_names<'c>(entries: &'c [Named], value: &str) -> Suggestions<'c> {
     let folded = fold(value);
-    // The first two names match at any word, others only at their beginning: "prob" does not match "title problem".
-    let begins = |(at, name): (usize, &String)| {
-        name.starts_with(&folded) || at < 2 && name.split(' ').any(|word| word.starts_with(&folded))
-    };
-    let matching = entries
-        .iter()
-        .filter(|entry| entry.folded.iter().enumerate().any(begins));
-    first(matching.map(|entry| entry.name.as_str()))
+    let matching = entries.iter().filter(|entry| has_name(entry, &folded));
+    first_of(matching.map(|entry| entry.name.as_str()))
 }
 
-/// Ids that begin with the value, newest first; only the newest 10,000 reviews are compared.
-fn ids<'c>(catalog: &'c Catalog, value: &str) -> (Vec<&'c str>, usize) {
+/// Tells whether a name of the entry begins with `folded`. Of its first two names, a later word may also do so. Of others
+/// it may not: "prob" does not match "title problem".
+fn has_name(entry: &Named, folded: &str) -> bool {
+    if entry.folded.iter().any(|name| name.starts_with(folded)) {
+        return true;
+    }
+    let main_names = entry.folded.iter().take(2);
+    let mut words = main_names.flat_map(|name| name.split(' '));
+    words.any(|word| word.starts_with(folded))
+}
+
+/// Suggests the ids that begin with `value`, newest first; only the newest 10,000 reviews are compared and counted.
+fn suggest_ids<'c>(catalog: &'c Catalog, value: &str) -> Suggestions<'c> {
     let index = &catalog.snapshot.index;
     let newest = 0..index.len().min(IDS_COMPARED_MAX);
     let ids = newest.map(|row| index.id(Row(row)));
-    first(ids.filter(|id| id.starts_with(value)))
+    first_of(ids.filter(|id| id.starts_with(value)))
 }
 
-/// Returns the first values, and the total number.
-fn first<'c>(mut all: impl Iterator<Item = &'c str>) -> (Vec<&'c str>, usize) {
-    let values: Vec<&str> = all.by_ref().take(VALUES_MAX).collect();
-    let total = values.len() + all.count();
-    (values, total)
+fn first_of<'c>(all: impl Iterator<Item = &'c str>) -> Suggestions<'c> {
+    let mut suggestions = Suggestions::default();
+    for value in all {
+        if suggestions.values.len() < VALUES_MAX {
+            suggestions.values.push(value);
+        }
+        suggestions.total += 1;
+    }
+    suggestions
 }

@@ -7,10 +7,15 @@ use super::clean::clean;
 use super::jsonrpc::{Call, RpcError};
 use super::request_work::RequestWork;
 use super::tools::Members;
-use super::tools::arguments::Arguments;
+use super::tools::arguments::{Arguments, NameArgument};
 use crate::search::issue::Issues;
-use crate::search::query::Parameter;
 use crate::wire::text::cut;
+
+/// The rule for the arguments of `compare_services`.
+const SERVICE_RULE: &str = "must be the name of a service";
+
+/// The tone of a reply, unless the user asks for another.
+const TONE_DEFAULT: &str = "warm and matter-of-fact";
 
 /// Returns the result of `prompts/get`.
 pub(super) fn get(
@@ -40,33 +45,30 @@ fn summarize(
     members: &Members,
     work: &mut RequestWork,
 ) -> Result<Value, Issues> {
-    let names = ["since", "service", "technician", "aspect"];
-    let mut arguments = Arguments::new(members, &names);
-    let values = names.map(|name| arguments.optional_text(name));
-    let [since, service, technician, aspect] = values;
+    let mut arguments = Arguments::new(members, &["since", "service", "technician", "aspect"]);
+    let since = arguments.optional_text("since");
+    let service = arguments.optional_text("service");
+    let technician = arguments.optional_text("technician");
+    let aspect = arguments.optional_text("aspect");
     arguments.date("since", since);
-    arguments.named(
-        catalog,
-        "service",
-        Parameter::MentionsService,
-        service,
-        work,
-    );
-    let parameter = Parameter::MentionsTechnician;
-    arguments.named(catalog, "technician", parameter, technician, work);
-    arguments.named(catalog, "aspect", Parameter::Aspect, aspect, work);
+    for (argument, name) in [
+        (NameArgument::service("service"), service),
+        (NameArgument::person("technician"), technician),
+        (NameArgument::aspect("aspect"), aspect),
+    ] {
+        arguments.named(catalog, argument, name, work);
+    }
     arguments.finish()?;
     let mut text = String::from(
         "Summarize what the customer reviews say. Take the figures from get_rating_summary and get_insights, and \
          read reviews with search_reviews, the newest first, page by page until you have enough.",
     );
-    let conditions = [
-        "Look only at reviews since",
-        "Look only at reviews that mention the service",
-        "Look only at reviews that mention",
-        "Pay attention above all to the aspect",
-    ];
-    for (condition, value) in conditions.into_iter().zip(values) {
+    for (condition, value) in [
+        ("Look only at reviews since", since),
+        ("Look only at reviews that mention the service", service),
+        ("Look only at reviews that mention", technician),
+        ("Pay attention above all to the aspect", aspect),
+    ] {
         if !value.is_empty() {
             text.push_str(&format!(" {condition} {value:?}."));
         }
@@ -80,13 +82,11 @@ fn summarize(
 }
 
 fn compare(catalog: &Catalog, members: &Members, work: &mut RequestWork) -> Result<Value, Issues> {
-    let names = ["first", "second"];
-    let mut arguments = Arguments::new(members, &names);
-    let [first, second] = names.map(|name| {
-        let service = arguments.text(name, "must be the name of a service");
-        arguments.named(catalog, name, Parameter::MentionsService, service, work);
-        service
-    });
+    let mut arguments = Arguments::new(members, &["first", "second"]);
+    let first = arguments.text("first", SERVICE_RULE);
+    arguments.named(catalog, NameArgument::service("first"), first, work);
+    let second = arguments.text("second", SERVICE_RULE);
+    arguments.named(catalog, NameArgument::service("second"), second, work);
     arguments.finish()?;
     let text = format!(
         "Compare what customers say about the services {first:?} and {second:?}. Call get_service for each, then \
@@ -99,13 +99,12 @@ fn compare(catalog: &Catalog, members: &Members, work: &mut RequestWork) -> Resu
 
 fn draft_reply(catalog: &Catalog, members: &Members) -> Result<Value, Issues> {
     let mut arguments = Arguments::new(members, &["review_id", "tone"]);
-    let tone = match arguments.optional_text("tone") {
-        "" => "warm and matter-of-fact",
-        given => given,
-    };
+    let mut tone = arguments.optional_text("tone");
+    if tone.is_empty() {
+        tone = TONE_DEFAULT;
+    }
     let row = arguments.review(catalog, "review_id");
-    arguments.finish()?;
-    let row = row.ok_or_else(Issues::default)?;
+    let row = arguments.finish_with(row)?;
     let text = format!(
         "Draft the public reply of the business to the review below, {tone}, at most 120 words. Thank the author, \
          answer what they say, and admit what went wrong without excuses. Name nothing about the author or their \
@@ -118,6 +117,7 @@ fn draft_reply(catalog: &Catalog, members: &Members) -> Result<Value, Issues> {
     Ok(json!({"description": "A reply to a review", "messages": [message(text), review]}))
 }
 
+/// Returns a message of the user.
 fn message(text: String) -> Value {
     json!({"role": "user", "content": {"type": "text", "text": text}})
 }

@@ -28,26 +28,29 @@ const URI_BYTES_MAX: usize = 256;
 
 /// Returns the items of `resources/list`; a document that is too large, or not derived yet, is left out.
 pub(super) fn list(snapshot: &Snapshot, business: &[u8]) -> Vec<Value> {
-    let list = include_str!("catalog/resources.json");
-    let mut list: Vec<Value> = serde_json::from_str(list).expect("the list is JSON");
+    let all = include_str!("catalog/resources.json");
+    let all: Vec<Value> = serde_json::from_str(all).expect("the list is JSON");
     let modified = snapshot.updated_at.to_string();
-    list.retain_mut(|resource| {
+    let mut listed = Vec::new();
+    for mut resource in all {
         let uri = resource["uri"].as_str().unwrap_or_default();
-        let document = document(snapshot, business, uri);
-        let Some(bytes) = document.map(<[u8]>::len) else {
-            return false;
+        let Some(document) = find_document(snapshot, business, uri) else {
+            continue;
         };
-        resource["size"] = bytes.into();
+        if document.len() > READ_BYTES_MAX {
+            continue;
+        }
+        resource["size"] = document.len().into();
         if let Some(annotations) = resource.get_mut("annotations") {
             annotations["lastModified"] = (*modified).into();
         }
-        bytes <= READ_BYTES_MAX
-    });
-    list
+        listed.push(resource);
+    }
+    listed
 }
 
-/// Returns the listed document with this `uri`; `None` if it is unknown or not derived yet.
-fn document<'d>(snapshot: &'d Snapshot, business: &'d [u8], uri: &str) -> Option<&'d [u8]> {
+/// Returns the document with this `uri`, large or small; `None` if there is none, or if it is not derived yet.
+fn find_document<'d>(snapshot: &'d Snapshot, business: &'d [u8], uri: &str) -> Option<&'d [u8]> {
     Some(match uri {
         "reviews://business" => business,
         "reviews://dataset" => &snapshot.reviews.body,
@@ -73,51 +76,69 @@ pub(super) fn read(
         let date = parse_date(date.as_bytes()).map_err(|_| not_found(era, uri))?;
         let since = snapshot.since(date);
         check_size(uri, since.array.len())?;
-        let mut json = Vec::with_capacity(since.array.len() + 64);
-        push_head(&mut json, since.matched, None, since.matched as usize, None);
-        json.extend_from_slice(&since.array);
-        push_tail(&mut json, &[]);
-        return push_content(out, uri, &json);
+        let mut head = Vec::new();
+        push_head(&mut head, since.matched, None, since.matched as usize, None);
+        let mut tail = Vec::new();
+        push_tail(&mut tail, &[]);
+        return push_content(out, uri, [&head, &since.array, &tail]);
     }
     let document = match uri.strip_prefix("reviews://review/") {
         Some(id) => snapshot.index.row_of_id(id).map(|row| snapshot.review(row)),
-        None => document(snapshot, business, uri),
+        None => find_document(snapshot, business, uri),
     };
-    push_content(out, uri, document.ok_or_else(|| not_found(era, uri))?)
+    match document {
+        Some(document) => push_content(out, uri, [document]),
+        None => Err(not_found(era, uri)),
+    }
 }
 
-/// Appends a result with one text, up to its closing brace.
-fn push_content(out: &mut Vec<u8>, uri: &str, text: &[u8]) -> Result<(), RpcError> {
-    let text = if uri == REVIEW_CARD_URI {
-        Cow::Borrowed(text)
-    } else {
-        clean(text)
-    };
-    check_size(uri, text.len())?;
-    out.reserve(text.len() + text.len() / 8 + 128);
+/// Appends a result with one text, up to its closing brace. `parts` are joined to the text; each begins and ends between
+/// tokens of its JSON.
+fn push_content<const N: usize>(
+    out: &mut Vec<u8>,
+    uri: &str,
+    parts: [&[u8]; N],
+) -> Result<(), RpcError> {
+    let is_card = uri == REVIEW_CARD_URI;
+    let parts = parts.map(|part| {
+        if is_card {
+            Cow::Borrowed(part)
+        } else {
+            clean(part)
+        }
+    });
+    let bytes = parts.iter().map(|part| part.len()).sum();
+    check_size(uri, bytes)?;
+    out.reserve(bytes + bytes / 8 + 128);
     out.extend_from_slice(b"{\"contents\":[{\"uri\":");
     push_string(out, uri);
-    let media_type = match uri {
-        REVIEW_CARD_URI => "text/html;profile=mcp-app",
-        _ => "application/json",
+    let media_type = if is_card {
+        "text/html;profile=mcp-app"
+    } else {
+        "application/json"
     };
     out.extend_from_slice(format!(",\"mimeType\":\"{media_type}\",\"text\":\"").as_bytes());
-    push_escaped(out, &text);
+    for part in &parts {
+        push_escaped(out, part);
+    }
     out.extend_from_slice(b"\"}]");
     Ok(())
 }
 
+/// Checks that a text of this many bytes may be sent.
 fn check_size(uri: &str, bytes: usize) -> Result<(), RpcError> {
-    match bytes {
-        ..=READ_BYTES_MAX => Ok(()),
-        _ => Err(RpcError::params(format!(
-            "{} has {bytes} bytes, more than the {READ_BYTES_MAX} of one response: \
-             use search_reviews or list_reviews_since page by page",
-            cut(uri)
-        ))),
+    if bytes <= READ_BYTES_MAX {
+        return Ok(());
     }
+    let message = format!(
+        "{} has {bytes} bytes, more than the {READ_BYTES_MAX} of one response: \
+         use search_reviews or list_reviews_since page by page",
+        cut(uri)
+    );
+    Err(RpcError::params(message))
 }
 
+/// Returns the error for a resource that does not exist, or not yet; its code depends on the era.
 fn not_found(era: Era, uri: &str) -> RpcError {
     let code = match era {
         Era::Handshake => RESOURCE_NOT_FOUND,

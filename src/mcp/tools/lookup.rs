@@ -1,27 +1,51 @@
 //! Tools that look up a review by its id, or a person or service by name.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Members;
-use super::arguments::{Arguments, FoundByName};
+use super::arguments::{Arguments, NameArgument};
 use super::beyond::{MENTIONS_FEW, beyond};
-use crate::mcp::catalog::{Catalog, distribution, mean, percent_of, replies};
+use crate::mcp::catalog::{Catalog, Named, distribution, mean, percent_of, replies};
 use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::{ResultJson, add_text, fit_with};
 use crate::model::Row;
 use crate::search::figures::ReviewFigures;
 use crate::search::issue::Issues;
 use crate::search::names::words_of_name;
-use crate::search::query::Parameter;
 use crate::search::resolved::{ResolvedParameter, push_resolved_names};
 use crate::search::run::Scratch;
+use crate::snapshot::Snapshot;
 use crate::wire::date::Date;
 
 /// Bytes of the newest reviews after which no further one is listed, so that the figures have room.
 const NEWEST_BYTES_MAX: usize = 12_000;
 
-/// Newest reviews in the result for a person or a service.
+/// Largest number of newest reviews in the result for a person or a service.
 const NEWEST_MAX: usize = 3;
+
+/// `get_technician`.
+const PERSON: NameLookup = NameLookup {
+    argument: NameArgument::person("name"),
+    rule: "must be the name of a person, or a part of it",
+    key: "technician",
+};
+
+/// `get_service`.
+const SERVICE: NameLookup = NameLookup {
+    argument: NameArgument::service("service"),
+    rule: "must be the id or label of a service, or a part of it",
+    key: "service",
+};
+
+/// A tool that looks up a person or a service.
+struct NameLookup {
+    /// Its only argument.
+    argument: NameArgument,
+    /// What the argument must be, for messages.
+    rule: &'static str,
+    /// The member of the result that describes the person or the service.
+    key: &'static str,
+}
 
 /// Returns one complete review, with the address of its page.
 pub(super) fn get_review(
@@ -65,108 +89,86 @@ pub(super) fn title(author: &str, date: Date, stars: u8) -> String {
     format!("Review by {author}, {date}, {stars} of 5 stars")
 }
 
+/// Returns the review whose id is the only argument.
 fn find_review(catalog: &Catalog, members: &Members) -> Result<Row, Issues> {
     let mut arguments = Arguments::new(members, &["id"]);
     let row = arguments.review(catalog, "id");
-    arguments.finish()?;
-    row.ok_or_else(Issues::default)
+    arguments.finish_with(row)
 }
 
-/// Returns the role of a person and the figures of the reviews that mention this person.
+/// Returns a person with title and other names, and the figures of the reviews that mention this person.
 pub(super) fn get_technician(
     catalog: &Catalog,
     members: &Members,
     work: &mut RequestWork,
 ) -> Result<ResultJson, Issues> {
-    let arguments = Arguments::new(members, &["name"]);
-    let parameter = Parameter::MentionsTechnician;
-    let what = "must be the name of a person, or a part of it";
-    let person = find(catalog, arguments, "name", parameter, what, work)?;
-    Ok(mentioned(
-        catalog,
-        "name",
-        "technician",
-        person,
-        parameter,
-        work,
-    ))
+    look_up(&PERSON, catalog, members, work)
 }
 
-/// Returns the description of a service and the figures of the reviews that mention it.
+/// Returns a service, and the figures of the reviews that mention it.
 pub(super) fn get_service(
     catalog: &Catalog,
     members: &Members,
     work: &mut RequestWork,
 ) -> Result<ResultJson, Issues> {
-    let arguments = Arguments::new(members, &["service"]);
-    let parameter = Parameter::MentionsService;
-    let what = "must be the id or label of a service, or a part of it";
-    let service = find(catalog, arguments, "service", parameter, what, work)?;
-    Ok(mentioned(
-        catalog, "service", "service", service, parameter, work,
-    ))
+    look_up(&SERVICE, catalog, members, work)
 }
 
-/// Reads the last argument of a tool, which names a person, service or aspect.
-pub(super) fn find<'c>(
-    catalog: &'c Catalog,
-    mut arguments: Arguments<'_>,
-    argument: &'static str,
-    parameter: Parameter,
-    what: &'static str,
-    work: &mut RequestWork,
-) -> Result<FoundByName<'c>, Issues> {
-    let name = arguments.text(argument, what);
-    let found = arguments.named(catalog, argument, parameter, name, work);
-    arguments.finish()?;
-    found.ok_or_else(Issues::default)
-}
-
-/// Returns the entry with figures of the reviews that mention it, and the newest three of these.
-fn mentioned(
+fn look_up(
+    tool: &NameLookup,
     catalog: &Catalog,
-    argument: &'static str,
-    key: &str,
-    found: FoundByName<'_>,
-    parameter: Parameter,
+    members: &Members,
     work: &mut RequestWork,
-) -> ResultJson {
-    let snapshot = &catalog.snapshot;
-    let entry = found.entry;
+) -> Result<ResultJson, Issues> {
+    let argument = tool.argument;
+    let mut arguments = Arguments::new(members, &[argument.name()]);
+    let name = arguments.text(argument.name(), tool.rule);
+    let found = arguments.named(catalog, argument, name, work);
+    let found = arguments.finish_with(found)?;
+    let filter = found.entry.filter(argument.parameter());
     let mut scratch = Scratch::default();
-    let figures = ReviewFigures::of(&snapshot.index, &entry.filter(parameter), &mut scratch);
+    let figures = ReviewFigures::of(&catalog.snapshot.index, &filter, &mut scratch);
     work.total.spend(scratch.spent());
-    let mut value = json!({
+    let mut value = describe(&catalog.snapshot, tool.key, found.entry, &figures);
+    if figures.count() < MENTIONS_FEW {
+        let words = words_of_name(&found.entry.name);
+        value["beyond"] = beyond(catalog, &words, &figures.newest, work).into();
+    }
+    let mut members = newest_reviews(catalog, &figures);
+    let mut names = Vec::new();
+    let told = ResolvedParameter::told(argument.name(), found.resolved);
+    push_resolved_names(&mut names, told.as_slice());
+    members.push(&names);
+    Ok(fit_with(value, &members))
+}
+
+/// Returns the entry as the member `key`, with the figures of the reviews that mention it.
+fn describe(snapshot: &Snapshot, key: &str, entry: &Named, figures: &ReviewFigures) -> Value {
+    let date_of = |row: &Row| snapshot.index.date(*row).to_string();
+    json!({
         key: entry.value,
         "mention_count": figures.count(),
         "rating_value": mean(figures.stars),
         "high_rating_pct": percent_of(figures.high_ratings(), figures.count()),
         "distribution": distribution(figures.stars),
-        "earliest": figures.oldest.map(|row| snapshot.index.date(row).to_string()),
-        "latest": figures.newest.first().map(|row| snapshot.index.date(*row).to_string()),
-        "replies": replies(snapshot, &figures),
-    });
-    if figures.count() < MENTIONS_FEW {
-        let is_counted = |id: &str| {
-            let mut counted = figures.newest.iter();
-            counted.any(|row| snapshot.index.id(*row) == id)
-        };
-        let words = words_of_name(&entry.name);
-        value["beyond"] = beyond(catalog, &words, is_counted, work).into();
-    }
-    let mut members = ResultJson::of(b",\"newest_reviews\":[");
+        "earliest": figures.oldest.as_ref().map(date_of),
+        "latest": figures.newest.first().map(date_of),
+        "replies": replies(snapshot, figures),
+    })
+}
+
+/// Returns a comma and the member with the newest reviews: at most three, and no further one after 12,000 bytes.
+fn newest_reviews(catalog: &Catalog, figures: &ReviewFigures) -> ResultJson {
+    let mut member = ResultJson::of(b",\"newest_reviews\":[");
     for (at, row) in figures.newest.iter().take(NEWEST_MAX).enumerate() {
-        if members.len() > NEWEST_BYTES_MAX {
+        if member.len() > NEWEST_BYTES_MAX {
             break;
         }
         if at > 0 {
-            members.push(b",");
+            member.push(b",");
         }
-        members.push_part(&catalog.listed_review(*row));
+        member.push_part(&catalog.listed_review(*row));
     }
-    let mut end = b"]".to_vec();
-    let told = ResolvedParameter::told(argument, found.resolved);
-    push_resolved_names(&mut end, told.as_slice());
-    members.push(&end);
-    fit_with(value, &members)
+    member.push(b"]");
+    member
 }
