@@ -9,11 +9,11 @@ use crate::search::changes::{ChangeCursor, parse_cursor};
 use crate::search::envelope::{HEAD_BYTES_MAX, push_head};
 use crate::search::issue::{Code, Issue, Issues};
 use crate::search::query::{Buffers, Builder, Parameter};
-use crate::snapshot::ChangesPage;
+use crate::snapshot::{ChangesPage, Snapshot};
 use crate::wire::date::Date;
-use crate::wire::json::{Array, Object};
+use crate::wire::json::{Array, Object, quote};
 
-/// Lists the changes of a day and later, the oldest first.
+/// Lists the changes of a day and later, the oldest first. A page that would be too long has fewer than `limit`.
 pub(super) fn list_changed(
     catalog: &Catalog,
     members: &Members,
@@ -25,15 +25,9 @@ pub(super) fn list_changed(
         id: String::new(),
         log: snapshot.log().map(str::to_owned),
     };
-    let after = match cursor(members) {
-        "" => start.clone(),
-        text => parse_cursor(text, snapshot.log()).map_err(|message| {
-            let path = Some(Parameter::Cursor.name().into());
-            Issue::new(path, Code::InvalidCursor, message, text)
-        })?,
-    };
-    let mut limit = limit(members)?;
+    let after = read_cursor(members, snapshot)?.unwrap_or_else(|| start.clone());
     let matched = u32::try_from(snapshot.count_changes(&start)).unwrap_or(u32::MAX);
+    let mut limit = read_limit(members)?;
     loop {
         let page = snapshot.changes(Some(&after), limit);
         let json = render(catalog, &page, matched);
@@ -44,13 +38,30 @@ pub(super) fn list_changed(
     }
 }
 
-/// The cursor, or "".
-fn cursor(members: &Members) -> &str {
-    let cursor = members.get(Parameter::Cursor.name());
-    cursor.and_then(Value::as_str).unwrap_or_default()
+/// Returns the position after which the page begins; `None` without a cursor.
+fn read_cursor(members: &Members, snapshot: &Snapshot) -> Result<Option<ChangeCursor>, Issues> {
+    let name = Parameter::Cursor.name();
+    let text = match members.get(name) {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(text)) if text.is_empty() => return Ok(None),
+        Some(Value::String(text)) => text,
+        Some(other) => {
+            let message = "must be the next_cursor of an earlier response";
+            let issue = Issue::new(Some(name.into()), Code::InvalidType, message, &quote(other));
+            return Err(issue.into());
+        }
+    };
+    match parse_cursor(text, snapshot.log()) {
+        Ok(cursor) => Ok(Some(cursor)),
+        Err(message) => {
+            let issue = Issue::new(Some(name.into()), Code::InvalidCursor, message, text);
+            Err(issue.into())
+        }
+    }
 }
 
-fn limit(members: &Members) -> Result<usize, Issues> {
+/// Returns the number of changes of a page, by the rules of a search.
+fn read_limit(members: &Members) -> Result<usize, Issues> {
     let mut buffers = Buffers::default();
     let mut builder = Builder::new(&mut buffers);
     let limit = members.get(Parameter::Limit.name());
@@ -58,6 +69,7 @@ fn limit(members: &Members) -> Result<usize, Issues> {
     Ok(usize::from(builder.finish()?.limit))
 }
 
+/// Renders a page: the reviews that were added or changed, in their short form, and those that were removed.
 fn render(catalog: &Catalog, page: &ChangesPage, matched: u32) -> ResultJson {
     let next = if page.has_more {
         page.next.to_string()
@@ -100,7 +112,6 @@ mod tests {
     use crate::dataset::sample;
     use crate::model::Dataset;
     use crate::model::changes::{RemovedChange, ReviewChange};
-    use crate::snapshot::Snapshot;
     use crate::snapshot::tests::settings;
     use crate::wire::date::Timestamp;
     use serde_json::json;
@@ -129,14 +140,18 @@ mod tests {
     }
 
     fn changed(day: u8, members: Value) -> Value {
+        let json = list(day, members).expect("valid arguments");
+        serde_json::from_slice(json.json()).expect("JSON")
+    }
+
+    fn list(day: u8, members: Value) -> Result<ResultJson, Issues> {
         let snapshot = Snapshot::build(recorded(), &settings());
         let catalog = Catalog::new(Arc::new(snapshot));
         let Value::Object(members) = members else {
             panic!("an object");
         };
         let date = Date::new(2030, 1, day).expect("a day");
-        let json = list_changed(&catalog, &members, date).expect("valid arguments");
-        serde_json::from_slice(json.json()).expect("JSON")
+        list_changed(&catalog, &members, date)
     }
 
     #[test]
@@ -153,6 +168,19 @@ mod tests {
         let later = changed(3, json!({}));
         assert_eq!(later["reviews"], json!([]));
         assert_eq!(later["removed"], gone);
+    }
+
+    #[test]
+    fn a_cursor_that_is_not_a_string_is_refused_instead_of_beginning_again() {
+        for cursor in [json!(5), json!(true), json!(["1.log.a"])] {
+            let issues = list(2, json!({"cursor": cursor})).expect_err("it is no string");
+            let message = issues.to_string();
+            assert!(message.starts_with("cursor: must be the next_cursor"), "{message}");
+        }
+        let first = changed(2, json!({}));
+        for cursor in [json!(null), json!("")] {
+            assert_eq!(changed(2, json!({"cursor": cursor})), first);
+        }
     }
 
     #[test]
