@@ -23,7 +23,8 @@ const NAMES_WITH_FIGURES_MAX: usize = 60;
 pub(crate) struct Named {
     /// The name in lists, messages and completions.
     pub(crate) name: String,
-    /// The names that match, folded; never empty, and the first one is the name in the search index.
+    /// The names that match, folded; never empty. The first is the name in the search index; the second is the label of a
+    /// service or aspect, and its phrases follow.
     pub(crate) folded: Vec<String>,
     /// The description, a JSON object.
     pub(crate) value: Value,
@@ -36,6 +37,11 @@ impl Named {
             folded: found_by.into_iter().map(|name| fold(name)).collect(),
             value,
         }
+    }
+
+    /// Returns the folded phrases of a service or an aspect.
+    pub(crate) fn phrases(&self) -> &[String] {
+        self.folded.get(2..).unwrap_or_default()
     }
 
     /// Returns the filter for reviews that mention this entry, a person or a service according to `parameter`.

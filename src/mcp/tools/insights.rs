@@ -1,44 +1,52 @@
 //! Tools that return insights: the summary with its sections, a time compared with the one before it, and one aspect with
 //! the sentences that mention it.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Members;
-use super::arguments::Arguments;
+use super::arguments::{Arguments, NameArgument};
 use super::beyond::{MENTIONS_FEW, beyond};
-use super::lookup::find;
 use crate::mcp::catalog::{Catalog, SECTIONS, distribution, mean, percent};
 use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::{ResultJson, fit_with, fit_within};
 use crate::model::insights::{Aspect, Evidence, Polarity};
 use crate::search::figures::PeriodFigures;
-use crate::search::issue::Issues;
+use crate::search::issue::{Code, Issues};
 use crate::search::names::words_of_name;
-use crate::search::query::Parameter;
 use crate::search::resolved::{ResolvedParameter, push_resolved_names};
 use crate::wire::date::Date;
 use crate::wire::sentence::sentences;
 use crate::wire::text::truncate;
 
-/// Days of a time that is compared, if no first day is given.
+/// Days of a time that is compared, unless the call names its first day.
 const PERIOD_DAYS: u32 = 90;
 
-/// Aspects whose mentions are counted in a time.
+/// Largest number of aspects that are listed for a time.
 const ASPECTS_MAX: usize = 50;
 
 /// Largest size in bytes of the insights: a model needs them beside much else.
 const INSIGHTS_BYTES_MAX: usize = 16_000;
 
-/// Longest part of a sentence that is quoted, unless the mention itself is longer.
+/// Longest part of a sentence that is quoted, in bytes, unless the mention itself is longer.
 const QUOTE_BYTES_MAX: usize = 600;
 
-/// Sentences of each polarity if all polarities are requested.
+/// Largest number of sentences of each polarity, unless the call names polarities.
 const QUOTES_MAX: usize = 5;
 
-/// Sentences of each polarity if polarities are named.
+/// Largest number of sentences of each polarity that the call names.
 const QUOTES_OF_ONE_MAX: usize = 20;
 
-/// Returns a summary of the insights, or the requested sections.
+/// What the argument `aspect` must be.
+const ASPECT_RULE: &str = "must be the id, the label or a phrase of an aspect";
+
+/// A time from its first to its last day, which is not before the first.
+#[derive(Clone, Copy)]
+struct Period {
+    since: Date,
+    until: Date,
+}
+
+/// Returns a summary of the insights, or the requested sections; and the comparison of a time with the one before it.
 pub(super) fn get_insights(
     catalog: &Catalog,
     members: &Members,
@@ -46,45 +54,70 @@ pub(super) fn get_insights(
 ) -> Result<ResultJson, Issues> {
     let mut arguments = Arguments::new(members, &["sections", "since", "until"]);
     let sections = arguments.words("sections", &SECTIONS);
-    let since = arguments.optional_text("since");
-    let since = arguments.date("since", since);
-    let until = arguments.optional_text("until");
-    let until = arguments.date("until", until);
+    let period = read_period(catalog, &mut arguments);
     arguments.finish()?;
     let mut answer = if sections.is_empty() {
         catalog.insights_summary.clone()
     } else {
-        let named = |name: &str| Some((name.to_owned(), catalog.insights.get(name)?.clone()));
-        sections.into_iter().filter_map(named).collect()
+        let mut requested = Map::new();
+        for name in sections {
+            if let Some(section) = catalog.insights.get(name) {
+                requested.insert(name.to_owned(), section.clone());
+            }
+        }
+        requested.into()
     };
-    if since.is_some() || until.is_some() {
-        answer["period"] = compare_periods(catalog, since, until);
+    if let Some(period) = period {
+        answer["period"] = compare_with_before(catalog, period);
     }
     Ok(ResultJson::of(&fit_within(answer, INSIGHTS_BYTES_MAX)))
 }
 
-/// Compares the reviews from `since` to `until` with those of the same number of days before: without `since` it is 90
-/// days, and without `until` the last day is that of the data.
-fn compare_periods(catalog: &Catalog, since: Option<Date>, until: Option<Date>) -> Value {
+/// Reads the days from `since` to `until`: without `since` 90 days, and without `until` to the day of the data. `None`
+/// without both, or after an issue.
+fn read_period(catalog: &Catalog, arguments: &mut Arguments<'_>) -> Option<Period> {
+    let since_text = arguments.optional_text("since");
+    let since = arguments.date("since", since_text);
+    let until_text = arguments.optional_text("until");
+    let until = arguments.date("until", until_text);
+    if since.is_none() && until.is_none() {
+        return None;
+    }
     let until = until.unwrap_or(catalog.snapshot.updated_at.date());
-    let usual = until.days().saturating_sub(PERIOD_DAYS - 1);
-    let since = since.or(Date::from_days(usual)).unwrap_or(Date::MIN);
-    let days = (until.days() + 1).saturating_sub(since.days());
-    let before_since = since.days().checked_sub(days);
-    let before_since = before_since.and_then(Date::from_days);
-    let before_until = since.days().checked_sub(1);
-    let before_until = before_until.and_then(Date::from_days);
-    let before = before_since.zip(before_until);
+    let since = match since {
+        Some(since) => since,
+        None => days_before(until, PERIOD_DAYS - 1).unwrap_or(Date::MIN),
+    };
+    if since > until {
+        let message = format!("must not be after {until}, the last day of the time");
+        arguments.push_issue("since", Code::OutOfRange, message, since_text);
+        return None;
+    }
+    Some(Period { since, until })
+}
+
+/// Compares the reviews of `period` with those of the same number of days before.
+fn compare_with_before(catalog: &Catalog, period: Period) -> Value {
+    let days = period.until.days() + 1 - period.since.days();
+    let before = match (days_before(period.since, days), days_before(period.since, 1)) {
+        (Some(since), Some(until)) => figures_of_period(catalog, Period { since, until }),
+        _ => Value::Null,
+    };
     json!({
         "days": days,
-        "now": period(catalog, since, until),
-        "before": before.map(|(since, until)| period(catalog, since, until)),
+        "now": figures_of_period(catalog, period),
+        "before": before,
     })
 }
 
-/// Returns the figures of the reviews from `since` to `until`: number, ratings, and mentions of each aspect.
-fn period(catalog: &Catalog, since: Date, until: Date) -> Value {
-    let figures = PeriodFigures::of(&catalog.snapshot.index, since, until);
+/// Returns the day that is this number of days before `date`; `None` before the first day of the calendar.
+fn days_before(date: Date, days: u32) -> Option<Date> {
+    Date::from_days(date.days().checked_sub(days)?)
+}
+
+/// Returns the figures of the reviews of a time: number, ratings, and how many of them mention each aspect.
+fn figures_of_period(catalog: &Catalog, period: Period) -> Value {
+    let figures = PeriodFigures::of(&catalog.snapshot.index, period.since, period.until);
     let mut aspects = Vec::new();
     for aspect in figures.aspects.iter().take(ASPECTS_MAX) {
         aspects.push(json!({
@@ -95,8 +128,8 @@ fn period(catalog: &Catalog, since: Date, until: Date) -> Value {
         }));
     }
     json!({
-        "since": since.to_string(),
-        "until": until.to_string(),
+        "since": period.since.to_string(),
+        "until": period.until.to_string(),
         "rating_count": figures.stars.iter().sum::<u64>(),
         "rating_value": mean(figures.stars),
         "distribution": distribution(figures.stars),
@@ -112,51 +145,24 @@ pub(super) fn get_aspect_sentiment(
 ) -> Result<ResultJson, Issues> {
     let mut arguments = Arguments::new(members, &["aspect", "polarity"]);
     let polarities = arguments.words("polarity", &Polarity::ALL.map(Polarity::word));
-    let what = "must be the id, the label or a phrase of an aspect";
-    let found = find(catalog, arguments, "aspect", Parameter::Aspect, what, work)?;
+    let name = arguments.text("aspect", ASPECT_RULE);
+    let found = arguments.named(catalog, NameArgument::aspect("aspect"), name, work);
+    let found = arguments.finish_with(found)?;
     let named = found.entry;
     let insights = catalog.snapshot.insights_value();
     let measured = insights.and_then(|insights| {
         let mut aspects = insights.aspects.iter();
         aspects.find(|aspect| named.value["id"] == *aspect.id)
     });
+    let wanted = WantedQuotes::of(&polarities);
     let mut answer = named.value.clone();
     answer["sentiment"] = measured.map_or(Value::Null, figures);
-    answer["quotes"] = json!({});
-    let quotes_max = if polarities.is_empty() {
-        QUOTES_MAX
-    } else {
-        QUOTES_OF_ONE_MAX
-    };
-    let evidence = measured.and_then(|aspect| aspect.evidence.as_deref());
-    let is_asked =
-        |polarity: &Polarity| polarities.is_empty() || polarities.contains(&polarity.word());
-    for polarity in Polarity::ALL.into_iter().filter(is_asked) {
-        let said = evidence.unwrap_or_default().iter();
-        let said = said.filter(|evidence| evidence.polarity == polarity);
-        let mut said = said.filter_map(|evidence| quote(catalog, evidence));
-        let mut quotes: Vec<Value> = Vec::new();
-        while quotes.len() < quotes_max
-            && let Some(quote) = said.next()
-        {
-            if !quotes.contains(&quote) {
-                quotes.push(quote);
-            }
-        }
-        answer["quotes"][polarity.word()] = quotes.into();
-    }
-    let is_missing = |polarity: Polarity| {
-        let count = measured.map_or(0, |aspect| aspect.count(Some(polarity)));
-        is_asked(&polarity) && polarity != Polarity::Neutral && count == 0
-    };
-    let mentions = measured.map_or(0, |aspect| aspect.mention_count);
-    if mentions < MENTIONS_FEW || Polarity::ALL.into_iter().any(is_missing) {
-        let phrases: Vec<&str> = named.folded.iter().skip(2).map(String::as_str).collect();
-        answer["counted_phrases"] = json!(phrases);
-        let evidence = evidence.unwrap_or_default();
-        let is_counted = |id: &str| evidence.iter().any(|one| one.review_id == id);
+    answer["quotes"] = quotes(catalog, measured, &wanted);
+    if wanted.are_few(measured) {
+        answer["counted_phrases"] = json!(named.phrases());
+        let counted = measured.map_or(&[][..], |aspect| &*aspect.rows);
         let words = words_of_name(&named.name);
-        answer["beyond"] = beyond(catalog, &words, is_counted, work).into();
+        answer["beyond"] = beyond(catalog, &words, counted, work).into();
     }
     answer["coverage"] = json!(insights.map(|insights| json!({
         "with_text": insights.coverage.with_text,
@@ -168,6 +174,65 @@ pub(super) fn get_aspect_sentiment(
     Ok(fit_with(answer, &ResultJson::of(&names)))
 }
 
+/// The sentences about an aspect that a call asks for.
+struct WantedQuotes {
+    polarities: Vec<Polarity>,
+    /// Largest number of each polarity.
+    each_max: usize,
+}
+
+impl WantedQuotes {
+    /// Wants the polarities with these words, or all if there are no words.
+    fn of(words: &[&str]) -> WantedQuotes {
+        if words.is_empty() {
+            return WantedQuotes {
+                polarities: Polarity::ALL.to_vec(),
+                each_max: QUOTES_MAX,
+            };
+        }
+        let named = Polarity::ALL.into_iter();
+        WantedQuotes {
+            polarities: named.filter(|one| words.contains(&one.word())).collect(),
+            each_max: QUOTES_OF_ONE_MAX,
+        }
+    }
+
+    /// Tells whether the aspect has few mentions, or none of praise or of complaint although it is wanted.
+    fn are_few(&self, aspect: Option<&Aspect>) -> bool {
+        let Some(aspect) = aspect else {
+            return true;
+        };
+        if aspect.mention_count < MENTIONS_FEW {
+            return true;
+        }
+        let mut wanted = self.polarities.iter();
+        wanted.any(|one| *one != Polarity::Neutral && aspect.count(Some(*one)) == 0)
+    }
+}
+
+/// Returns the newest sentences that mention the aspect, by polarity, each once.
+fn quotes(catalog: &Catalog, aspect: Option<&Aspect>, wanted: &WantedQuotes) -> Value {
+    let evidence = aspect.and_then(|aspect| aspect.evidence.as_deref());
+    let evidence = evidence.unwrap_or_default();
+    let mut by_polarity = Map::new();
+    for polarity in &wanted.polarities {
+        let mut quotes: Vec<Value> = Vec::new();
+        for mention in evidence.iter().filter(|one| one.polarity == *polarity) {
+            if quotes.len() == wanted.each_max {
+                break;
+            }
+            if let Some(quote) = quote(catalog, mention)
+                && !quotes.contains(&quote)
+            {
+                quotes.push(quote);
+            }
+        }
+        by_polarity.insert(polarity.word().to_owned(), quotes.into());
+    }
+    by_polarity.into()
+}
+
+/// Returns the counts and the score of an aspect.
 fn figures(aspect: &Aspect) -> Value {
     json!({
         "mention_count": aspect.mention_count,
@@ -182,8 +247,8 @@ fn figures(aspect: &Aspect) -> Value {
     })
 }
 
-/// Returns the sentence around a mention, with the data to cite it; `None` if an operator's own insights refer to no
-/// position in a published review.
+/// Returns the sentence around a mention, with what is needed to cite it. `None` if there is no such review or position: an
+/// operator's own insights may name any.
 fn quote(catalog: &Catalog, evidence: &Evidence) -> Option<Value> {
     let row = catalog.snapshot.index.row_of_id(&evidence.review_id)?;
     let review = catalog.snapshot.stored_review(row);
@@ -197,7 +262,7 @@ fn quote(catalog: &Catalog, evidence: &Evidence) -> Option<Value> {
 }
 
 /// Returns the sentence that contains the code points from `start` to `end`, or its part from `start` on if it is too
-/// long; `None` if there are no such code points.
+/// long. For code points between two sentences it is the second. `None` if the text has no such code points.
 fn sentence_around(text: &str, start: usize, end: usize) -> Option<&str> {
     let mut offsets = text.char_indices().map(|(offset, _)| offset);
     let start_byte = offsets.nth(start)?;
@@ -207,11 +272,10 @@ fn sentence_around(text: &str, start: usize, end: usize) -> Option<&str> {
     };
     let end_byte = end_byte.unwrap_or(text.len());
     let sentence = sentences(text).find(|sentence| sentence.end > start_byte)?;
-    let from = if end_byte - sentence.start > QUOTE_BYTES_MAX {
-        start_byte
-    } else {
-        sentence.start
-    };
+    let mut from = sentence.start.min(start_byte);
+    if end_byte - from > QUOTE_BYTES_MAX {
+        from = start_byte;
+    }
     let to = sentence.end.min(from + QUOTE_BYTES_MAX).max(end_byte);
     Some(truncate(&text[from..], to - from).trim())
 }
@@ -236,6 +300,12 @@ mod tests {
         assert_eq!(around(text, "Fine"), Some("Fine?"));
         assert_eq!(around(text, "Yes"), Some("Yes"));
         assert_eq!(around(text, "!"), Some("Ms. Okafor billed $1.50 an hour!"));
+    }
+
+    #[test]
+    fn a_position_between_two_sentences_gives_the_second() {
+        assert_eq!(sentence_around("Good.   Fine.", 5, 6), Some("Fine."));
+        assert_eq!(sentence_around("  Good.", 0, 1), Some("Good."));
     }
 
     #[test]

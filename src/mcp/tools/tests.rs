@@ -309,6 +309,11 @@ fn a_time_is_compared_with_the_one_before() {
     let last = answer("get_insights", json!({"until": "2024-12-31"}));
     assert_eq!(last["period"]["days"], 90);
     assert_eq!(last["period"]["now"]["since"], "2024-10-03");
+    let day = answer(
+        "get_insights",
+        json!({"since": "2024-12-31", "until": "2024-12-31"}),
+    );
+    assert_eq!(day["period"]["days"], 1);
 }
 
 #[test]
@@ -536,6 +541,8 @@ get_technician {"name": "Zzz"} => name: is unknown; known people:
 get_technician {"name": "LONG"} => name: must be the name of a person
 get_service {"service": "zzz"} => service: is unknown; known services: 
 get_aspect_sentiment {"aspect": "zzz"} => aspect: is unknown; known aspects: 
+get_insights {"since": "2025-01-01", "until": "2024-12-31"} => since: must not be after 2024-12-31, the last day
+get_insights {"since": "9999-12-31"} => since: must not be after 
 list_reviews_since {} => date: must be a string of the form YYYY-MM-DD
 list_reviews_since {"date": 2024} => date: must be a string of the form YYYY-MM-DD
 list_reviews_since {"date": "2024-13-01"} => date: must be a day that exists
