@@ -10,11 +10,12 @@ use crate::wire::authority::Authority;
 pub(super) const DESCRIPTION: &str =
     "Verified customer reviews: search, ratings and insights, read-only, without a key.";
 
-/// Longest title of a card.
+/// Longest title of a card, in characters, the limit of the registry.
 const TITLE_CHARS_MAX: usize = 100;
 
 /// The Content-Type of the server card.
 pub(crate) const SERVER_CARD: &str = "application/mcp-server-card+json";
+
 /// The Content-Type of the catalog.
 pub(crate) const AI_CATALOG: &str = "application/ai-catalog+json";
 
@@ -64,7 +65,8 @@ fn host(base_url: &str) -> String {
     host.trim_matches(['[', ']', '.']).to_ascii_lowercase()
 }
 
-/// Returns the host with its labels in reverse order, as in registry names: `com.example.reviews`.
+/// Returns the host with its labels in reverse order, as in registry names: `com.example.reviews`. An IP address has no
+/// labels and is called `local`.
 fn reversed(host: &str) -> String {
     match host.parse::<std::net::IpAddr>() {
         Ok(_) => "local".to_owned(),

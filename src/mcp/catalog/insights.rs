@@ -9,12 +9,14 @@ pub(crate) const SECTIONS: [&str; 8] = [
     "aspects", "entities", "topics", "temporal", "faq", "method", "coverage", "limits",
 ];
 
-/// Example reviews of an aspect in the sections: `get_aspect_sentiment` has more.
+/// Largest number of example reviews of an aspect in the sections: `get_aspect_sentiment` quotes more.
 const EXAMPLES_MAX: usize = 3;
-/// Phrases of an aspect in the sections.
+
+/// Largest number of phrases of an aspect in the sections.
 const PHRASES_MAX: usize = 6;
 
-/// Returns the overall figures of the insights, with one entry for each aspect; `summary_by` says who wrote the summary.
+/// Returns the overall figures of the insights, with one entry for each aspect. `summary_by` says who wrote the summary, if
+/// there is one.
 pub(super) fn summary(insights: &Insights, summary_by: &str) -> Value {
     let aspects: Vec<Value> = insights.aspects.iter().map(aspect_summary).collect();
     let mut topics = Vec::new();
@@ -40,6 +42,7 @@ pub(super) fn summary(insights: &Insights, summary_by: &str) -> Value {
     })
 }
 
+/// Returns the figures of one aspect that the summary has.
 fn aspect_summary(aspect: &Aspect) -> Value {
     json!({
         "id": aspect.id,
@@ -51,7 +54,8 @@ fn aspect_summary(aspect: &Aspect) -> Value {
     })
 }
 
-/// Returns every section of the insights by its name, without evidence and the figures of single reviews.
+/// Returns every section of the insights by its name. It leaves out the evidence, the quarters and the figures of single
+/// reviews.
 pub(super) fn sections(insights: &Insights) -> Map<String, Value> {
     let mut insights = insights.clone();
     insights.per_review = None;
@@ -69,7 +73,7 @@ pub(super) fn sections(insights: &Insights) -> Map<String, Value> {
     let Ok(Value::Object(mut sections)) = serde_json::to_value(insights) else {
         return Map::new();
     };
-    // The interval is that of the share of praise, not that of the score beside it; the key says so.
+    // The document calls it `interval`, which a model takes for that of the score beside it.
     let aspects = sections.get_mut("aspects").and_then(Value::as_array_mut);
     for (aspect, interval) in aspects.into_iter().flatten().zip(intervals) {
         if let Some(members) = aspect.as_object_mut() {
@@ -81,7 +85,7 @@ pub(super) fn sections(insights: &Insights) -> Map<String, Value> {
     sections
 }
 
-/// Returns an interval of shares in per cent, with one decimal place.
+/// Converts an interval of shares, from 0 to 1, to per cent with one decimal place.
 pub(crate) fn percent(interval: [f64; 2]) -> [f64; 2] {
     interval.map(|share| (share * 1_000.0).round() / 10.0)
 }

@@ -1,7 +1,7 @@
 //! The short forms of reviews, which nearly all answers list.
 //!
-//! To parse a review and to write its short form twice takes as long as all other work of a search of ten. So those of the
-//! newest reviews are kept from the first answer that lists them.
+//! A search that lists ten reviews would spend half its time on parsing them and writing their short forms. So the short
+//! form of a new review is kept once an answer has listed it.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -11,11 +11,11 @@ use crate::mcp::result::ResultJson;
 use crate::model::Row;
 use crate::snapshot::Snapshot;
 
-/// How many short forms are kept at most, those of the newest reviews: some 1.5 kB each. Our choice: nearly every business
-/// has fewer reviews, and in larger ones most answers list the newest.
+/// Largest number of short forms that are kept, about 1.5 kB each: those of the newest reviews. Our choice: nearly every
+/// business has fewer reviews, and where there are more, most answers list the newest.
 const KEPT_MAX: u32 = 4_096;
 
-/// The kept short forms by row; a row that was not listed yet has none.
+/// The short forms that are kept, by row; a row that was not listed yet has none.
 #[derive(Debug)]
 pub(super) struct ListedReviews {
     kept: Box<[OnceLock<ResultJson>]>,

@@ -30,9 +30,9 @@ pub(super) use ratings::{distribution, mean, percent_of, replies};
 #[derive(Debug)]
 pub struct Catalog {
     pub(super) snapshot: Arc<Snapshot>,
-    /// The result of `initialize` after the version, including its closing brace.
+    /// The members of the result of `initialize` after the version, with the closing brace.
     pub(super) introduction: Vec<u8>,
-    /// The result of `server/discover`; without its closing brace, like all lists below.
+    /// The result of `server/discover`, without its closing brace, as are the lists below.
     pub(super) discovery: Vec<u8>,
     pub(super) tools_list: Vec<u8>,
     pub(super) resources_list: Vec<u8>,
@@ -43,10 +43,11 @@ pub struct Catalog {
     pub(super) aspects: Vec<Named>,
     pub(super) technicians: Vec<Named>,
     pub(super) services: Vec<Named>,
-    /// A summary of the insights, and each of their sections.
+    /// The figures of the insights without sections.
     pub(super) insights_summary: Value,
+    /// The sections of the insights, by name.
     pub(super) insights: Map<String, Value>,
-    /// The answers of the tools that take no arguments; the first is also a resource.
+    /// The answers of the tools that take no arguments; that with the business is also a resource.
     pub(super) business: ResultJson,
     pub(super) ratings: ResultJson,
     pub(super) names: ResultJson,
@@ -60,10 +61,6 @@ impl Catalog {
     pub fn new(snapshot: Arc<Snapshot>) -> Catalog {
         let nothing = Insights::default();
         let insights = snapshot.insights_value().unwrap_or(&nothing);
-        // The owner's summary takes the place of the derived one.
-        let is_by_owner =
-            snapshot.editorial.summary.is_some() && insights.summary == snapshot.editorial.summary;
-        let summary_by = if is_by_owner { "owner" } else { "method" };
         let technicians = names::technicians(&snapshot);
         let services = names::services(&snapshot);
         let aspects = names::aspects(&snapshot, insights);
@@ -76,35 +73,20 @@ impl Catalog {
         }));
         let names = names::list(&snapshot, &aspects, &technicians, &services);
         let info = server_info(&snapshot);
-        let mut introduction = json!({
-            "capabilities": {
-                "tools": {},
-                "resources": {},
-                "prompts": {},
-                "completions": {},
-                "extensions": {"io.modelcontextprotocol/ui": {}},
-            },
-            "serverInfo": info,
-            "instructions": instructions(&snapshot),
-        });
-        let introduced = introduction.to_string();
-        // Clients also read the server's name and revision here.
-        introduction["supportedVersions"] = json!(Revision::dates());
-        introduction["protocolVersion"] = json!(Revision::R2026_07_28.as_str());
+        let introduction = introduction(&snapshot, &info);
         let resources = resources::list(&snapshot, business.json());
+        let templates = parse_list(include_str!("templates.json"));
+        let prompts = parse_list(include_str!("prompts.json"));
+        let meta = json!({"io.modelcontextprotocol/serverInfo": info});
         Catalog {
-            introduction: introduced.as_bytes()[1..].into(),
-            discovery: open_object(introduction),
+            introduction: introduction.to_string().as_bytes()[1..].into(),
+            discovery: discovery(introduction),
             tools_list: open_object(json!({"tools": tools()})),
             resources_list: open_object(json!({"resources": resources})),
-            templates_list: open_object(
-                json!({"resourceTemplates": own(include_str!("templates.json"))}),
-            ),
-            prompts_list: open_object(json!({"prompts": own(include_str!("prompts.json"))})),
-            meta: json!({"io.modelcontextprotocol/serverInfo": info})
-                .to_string()
-                .into(),
-            insights_summary: insights::summary(insights, summary_by),
+            templates_list: open_object(json!({"resourceTemplates": templates})),
+            prompts_list: open_object(json!({"prompts": prompts})),
+            meta: meta.to_string().into(),
+            insights_summary: insights::summary(insights, summary_author(&snapshot, insights)),
             insights: insights::sections(insights),
             ratings: fit(ratings),
             names: fit(names),
@@ -118,7 +100,7 @@ impl Catalog {
         }
     }
 
-    /// Returns the entries that this parameter can name.
+    /// Returns the entries that `parameter` can name: people, services or aspects.
     pub(super) fn names(&self, parameter: Parameter) -> &[Named] {
         match parameter {
             Parameter::MentionsTechnician => &self.technicians,
@@ -138,10 +120,44 @@ impl Catalog {
     }
 }
 
+/// Returns what `initialize` tells besides the version.
+fn introduction(snapshot: &Snapshot, server_info: &Value) -> Value {
+    json!({
+        "capabilities": {
+            "tools": {},
+            "resources": {},
+            "prompts": {},
+            "completions": {},
+            "extensions": {"io.modelcontextprotocol/ui": {}},
+        },
+        "serverInfo": server_info,
+        "instructions": instructions(snapshot),
+    })
+}
+
+/// Returns the result of `server/discover`, without its closing brace: the introduction and the revisions.
+fn discovery(introduction: Value) -> Vec<u8> {
+    let mut discovery = introduction;
+    discovery["supportedVersions"] = json!(Revision::dates());
+    // Some clients read the revision here, as in the result of `initialize`.
+    discovery["protocolVersion"] = json!(Revision::R2026_07_28.as_str());
+    open_object(discovery)
+}
+
+/// Returns who wrote the summary of the insights: `owner` if it is the operator's own text, else `method`.
+fn summary_author(snapshot: &Snapshot, insights: &Insights) -> &'static str {
+    let own_summary = &snapshot.editorial.summary;
+    if own_summary.is_some() && insights.summary == *own_summary {
+        "owner"
+    } else {
+        "method"
+    }
+}
+
 /// Returns the list of tools from `tools.json`, with the hints that all tools share. It contains no names from the
 /// data, so its size is fixed; `list_services_and_technicians` returns the names.
 fn tools() -> Vec<Value> {
-    let mut tools = own(include_str!("tools.json"));
+    let mut tools = parse_list(include_str!("tools.json"));
     for tool in &mut tools {
         // Older hosts of MCP Apps read this key.
         let card = tool["_meta"]["ui"]["resourceUri"].clone();
@@ -159,7 +175,7 @@ fn tools() -> Vec<Value> {
 }
 
 /// Parses a list that is compiled into the program.
-fn own(json: &str) -> Vec<Value> {
+fn parse_list(json: &str) -> Vec<Value> {
     serde_json::from_str(json).expect("the lists of the program are JSON")
 }
 

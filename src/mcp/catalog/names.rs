@@ -15,7 +15,8 @@ use crate::snapshot::Snapshot;
 /// Largest number of names of each kind in the list.
 const NAMES_MAX: usize = 500;
 
-/// Largest number of names of each kind with all figures: more names are better than more figures of the rare ones.
+/// Largest number of names of each kind that have all figures. Our choice: the room serves more for further names than for
+/// figures of the rare ones.
 const NAMES_WITH_FIGURES_MAX: usize = 60;
 
 /// A person, service or aspect that tools find by name.
@@ -63,9 +64,8 @@ pub(super) fn technicians(snapshot: &Snapshot) -> Vec<Named> {
     for person in &snapshot.taxonomy.technicians {
         // The business may list a person of the taxonomy by another name, such as one with a title.
         let mut listed = snapshot.business.technicians.iter();
-        let listed =
-            listed.find(|one| one.name == person.name || person.aliases.contains(&one.name));
-        let title = listed.map(|one| &one.title);
+        let same = listed.find(|one| one.name == person.name || person.aliases.contains(&one.name));
+        let title = same.map(|one| &one.title);
         let value = json!({"name": person.name, "title": title, "aliases": person.aliases});
         let found_by = [&person.name].into_iter().chain(&person.aliases);
         people.push(Named::new(&person.name, found_by, value));
@@ -78,22 +78,25 @@ pub(super) fn services(snapshot: &Snapshot) -> Vec<Named> {
     snapshot.taxonomy.services.iter().map(of_concept).collect()
 }
 
-/// Returns the aspects of the taxonomy, and those that only the insights list. The phrases of the former match, too.
+/// Returns the aspects of the taxonomy, whose phrases match, too; and those that only the insights list.
 pub(super) fn aspects(snapshot: &Snapshot, insights: &Insights) -> Vec<Named> {
-    let known = &snapshot.taxonomy.aspects;
-    let measured = insights.aspects.iter();
-    let others = measured.filter(|aspect| known.iter().all(|other| other.id != aspect.id));
-    let others = others.map(|aspect| {
-        of_concept(&Concept {
+    let listed = &snapshot.taxonomy.aspects;
+    let mut aspects: Vec<Named> = listed.iter().map(of_concept).collect();
+    for aspect in &insights.aspects {
+        if listed.iter().any(|concept| concept.id == aspect.id) {
+            continue;
+        }
+        aspects.push(of_concept(&Concept {
             id: aspect.id.clone(),
             label: aspect.label.clone(),
             phrases: Vec::new(),
             not_phrases: Vec::new(),
-        })
-    });
-    known.iter().map(of_concept).chain(others).collect()
+        }));
+    }
+    aspects
 }
 
+/// Returns a service or an aspect, which its id, its label and its phrases find.
 fn of_concept(concept: &Concept) -> Named {
     let value = json!({"id": concept.id, "label": concept.label});
     let found_by = [&concept.id, &concept.label].into_iter();
@@ -117,8 +120,8 @@ pub(super) fn list(
     })
 }
 
-/// Returns the entries with the number of reviews that mention them; the first ones also with the mean of these, the share
-/// with four or five stars, and how the owner answers them.
+/// Returns the entries with the number of reviews that mention each. The first ones also have the mean of these reviews, the
+/// share with four or five stars, and how the owner answers them.
 fn with_figures(snapshot: &Snapshot, entries: &[Named], parameter: Parameter) -> Vec<Value> {
     let mut scratch = Scratch::default();
     let mut values = Vec::new();

@@ -15,7 +15,7 @@ const YEARS_MAX: usize = 100;
 /// The reviews of one year.
 struct Year {
     year: u16,
-    /// How many have each number of stars, from one to five.
+    /// Number of reviews with each rating from 1 to 5.
     stars: [u64; 5],
 }
 
