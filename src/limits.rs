@@ -120,10 +120,10 @@ pub struct BudgetLimits {
 pub enum Shortage {
     /// That of the client.
     #[error("this client has too many unfinished responses")]
-    Client = 0,
+    Client,
     /// That of the process.
     #[error("this server has too many unfinished responses")]
-    Process = 1,
+    Process,
 }
 
 /// The budgets of a listener.
@@ -135,8 +135,10 @@ pub struct Budgets {
     sockets: Ledger,
     /// The clients that have an account now.
     clients: Mutex<HashMap<IpNet, Arc<Ledger>>>,
-    /// Refused requests, indexed by `Shortage as usize`.
-    refused: [AtomicU64; 2],
+    /// Requests that the budget of their client has refused.
+    refused_by_client: AtomicU64,
+    /// Requests that the budget of the process has refused.
+    refused_by_process: AtomicU64,
     /// Notified when more than three quarters of the process's budget are held, or of that of sockets.
     pressed: Notify,
 }
@@ -179,7 +181,8 @@ impl Budgets {
             process: Ledger::default(),
             sockets: Ledger::default(),
             clients: Mutex::default(),
-            refused: Default::default(),
+            refused_by_client: AtomicU64::new(0),
+            refused_by_process: AtomicU64::new(0),
             pressed: Notify::new(),
         })
     }
@@ -211,10 +214,9 @@ impl Budgets {
     /// Returns the number of requests that each budget has refused.
     #[must_use]
     pub fn refused(&self) -> [(&'static str, u64); 2] {
-        let [client, process] = &self.refused;
         [
-            ("client", client.load(Relaxed)),
-            ("process", process.load(Relaxed)),
+            ("client", self.refused_by_client.load(Relaxed)),
+            ("process", self.refused_by_process.load(Relaxed)),
         ]
     }
 
@@ -399,10 +401,6 @@ impl Account {
         }
     }
 
-    fn count_refusal(&self, shortage: Shortage) -> Shortage {
-        self.0.budgets.refused[shortage as usize].fetch_add(1, Relaxed);
-        shortage
-    }
 }
 
 impl Drop for AccountLedgers {
@@ -412,7 +410,7 @@ impl Drop for AccountLedgers {
         }
         let mut clients = self.budgets.lock();
         for client in self.client.iter().flatten() {
-            // One in the table, and one here: references are created only while the table is locked.
+            // The table and this account have the last two references; the table is locked, so there is no third one.
             if Arc::strong_count(&client.ledger) == 2 {
                 clients.remove(&client.network);
             }
@@ -448,13 +446,15 @@ impl Share {
         let account = &self.account;
         let budgets = &account.0.budgets;
         if !account.add_for_client(bytes) {
-            return Err(account.count_refusal(Shortage::Client));
+            budgets.refused_by_client.fetch_add(1, Relaxed);
+            return Err(Shortage::Client);
         }
         // Each thread may exceed the budget by one response, because its size is known only when it has been made.
         if budgets.held() >= budgets.limits.process_bytes {
             account.remove_for_client(&account.0.client, bytes);
+            budgets.refused_by_process.fetch_add(1, Relaxed);
             budgets.pressed.notify_one();
-            return Err(account.count_refusal(Shortage::Process));
+            return Err(Shortage::Process);
         }
         account.add(bytes, self.kind);
         self.bytes += bytes;
