@@ -5,12 +5,12 @@
 
 use std::borrow::Cow;
 
-/// Returns `json` without such characters in its strings, raw or escaped as `\u00XX`, `\b`, `\f` or `\r`.
+/// Returns `json` without hidden characters in its strings, raw or escaped as `\u00XX`, `\b`, `\f` or `\r`.
 ///
 /// Costs one pass over the bytes; nothing is copied if nothing is dropped.
 pub(super) fn clean(json: &[u8]) -> Cow<'_, [u8]> {
     let mut cleaned: Option<Vec<u8>> = None;
-    // What was not copied yet.
+    // From here on nothing was copied yet.
     let mut start = 0;
     let mut at = 0;
     while let Some(found) = json[at..].iter().position(|byte| is_suspicious(*byte)) {
@@ -47,10 +47,14 @@ fn dropped_bytes(rest: &[u8]) -> usize {
     match rest {
         [b'\\', b'b' | b'f' | b'r', ..] => 2,
         [b'\\', b'u', b'0', b'0', high, low, ..] => {
-            let is_kept = matches!((high, low), (b'0', b'9' | b'a' | b'A'));
-            let is_control = matches!(high, b'0' | b'1' | b'8' | b'9')
-                || (*high == b'7' && matches!(low, b'f' | b'F'));
-            if is_control && !is_kept { 6 } else { 0 }
+            let is_tab_or_line_break = matches!((high, low), (b'0', b'9' | b'a' | b'A'));
+            let is_delete = *high == b'7' && matches!(low, b'f' | b'F');
+            let is_control = is_delete || matches!(high, b'0' | b'1' | b'8' | b'9');
+            if is_control && !is_tab_or_line_break {
+                6
+            } else {
+                0
+            }
         }
         [0x7f, ..] => 1,
         [0xc2, 0x80..=0x9f, ..] => 2,

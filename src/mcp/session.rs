@@ -15,10 +15,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::protocol::Revision;
 
-/// Ends that are stored, about 300 KiB in total.
+/// Largest number of ends that are stored, about 300 KiB in total.
 const ENDED_MAX: usize = 4_096;
 
-/// First byte of every id; another layout would have another value.
+/// First byte of every id; an id of another layout would have another one.
 const LAYOUT: u8 = 1;
 
 /// Layout, revision, 32 random bytes.
@@ -69,7 +69,7 @@ impl SessionId {
 pub(super) struct EndedSessions(Mutex<VecDeque<String>>);
 
 impl EndedSessions {
-    /// Stores the end of a session; the oldest of [`ENDED_MAX`] ends is dropped.
+    /// Stores the end of a session; if the list is full, the oldest end is dropped.
     pub(super) fn insert(&self, id: SessionId) {
         let mut ended = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if ended.len() == ENDED_MAX {

@@ -1,7 +1,7 @@
 //! The short forms of reviews, which nearly all answers list.
 //!
-//! A search that lists ten reviews would spend half its time on parsing them and writing their short forms. So the short
-//! form of a new review is kept once an answer has listed it.
+//! A search that lists ten reviews would spend half its time on parsing them and writing their short forms. So each
+//! of the newest reviews has its short form kept once an answer has listed it.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;

@@ -71,8 +71,9 @@ impl ToolCalls {
     pub(super) fn count(&self, call: &Call<'_>) {
         if call.method == "tools/call" {
             let name = call.text("name");
-            let known = TOOLS.iter().position(|(tool, _)| Some(*tool) == name);
-            self.0[known.unwrap_or(TOOLS.len())].fetch_add(1, Relaxed);
+            let position = TOOLS.iter().position(|(tool, _)| Some(*tool) == name);
+            let of_unknown = TOOLS.len();
+            self.0[position.unwrap_or(of_unknown)].fetch_add(1, Relaxed);
         }
     }
 
@@ -83,10 +84,11 @@ impl ToolCalls {
     }
 }
 
-/// Appends the result of `tools/call`, up to its closing brace.
+/// Appends the result of `tools/call`, up to its closing brace. An invalid argument gives a result with `isError`, which
+/// clients show to the model.
 ///
-/// An unknown tool, or arguments that are not an object, give a JSON-RPC error; an invalid argument gives a result with
-/// `isError`, which clients show to the model.
+/// # Errors
+/// The tool is unknown, or its arguments are not an object.
 pub(super) fn call(
     catalog: &Catalog,
     call: &Call<'_>,
@@ -106,15 +108,15 @@ pub(super) fn call(
         push_error(out, NOT_READY);
         return Ok(());
     }
-    let answered = match answer {
-        Answer::Ready(result) => {
-            let nothing = Arguments::new(members, &[]).finish();
-            nothing.map(|()| result(catalog).push_to(out))
-        }
-        Answer::Object(tool) => tool(catalog, members, work).map(|json| json.push_to(out)),
-    };
-    if let Err(issues) = answered {
-        push_refusal(out, &issues);
+    match answer {
+        Answer::Ready(result) => match Arguments::new(members, &[]).finish() {
+            Ok(()) => result(catalog).push_to(out),
+            Err(issues) => push_refusal(out, &issues),
+        },
+        Answer::Object(tool) => match tool(catalog, members, work) {
+            Ok(json) => json.push_to(out),
+            Err(issues) => push_refusal(out, &issues),
+        },
     }
     Ok(())
 }
