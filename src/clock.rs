@@ -1,7 +1,7 @@
-//! The only module that reads the system clock.
+//! Reads the system clock for this package; the crate `websub-hub` has a clock of its own.
 //!
-//! Lower layers take the time as an argument, so that tests can choose it; the layers that run the program read it
-//! here and pass it on. Durations are measured with `Instant`, which is monotonic.
+//! Lower layers take the time as an argument, so that tests can choose it. The layers that run the program read it here and
+//! pass it on. Durations are measured with `Instant`, which is monotonic, also by `server` and `http` themselves.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -23,7 +23,8 @@ pub fn unix_ms() -> i64 {
     i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Returns the whole seconds since 1970-01-01T00:00:00Z; at most 10 ms late, and cheap on Linux.
+/// Returns the whole seconds since 1970-01-01T00:00:00Z. On Linux it is at most 10 ms late, and costs a quarter of
+/// [`unix_ms`].
 #[must_use]
 pub fn unix_s() -> i64 {
     platform::coarse_unix_s().unwrap_or_else(|| unix_ms() / 1000)

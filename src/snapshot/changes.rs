@@ -6,8 +6,8 @@ use crate::model::{Dataset, Row, id_order};
 use crate::search::changes::ChangeCursor;
 use crate::wire::date::Timestamp;
 
-/// Bytes of the reviews in a response, after which it ends although more fit its limit. Our choice: a thousand reviews
-/// of usual length are less.
+/// Bytes of reviews after which a page ends, even if it has fewer changes than its limit. Our choice: a thousand reviews of
+/// usual length have less.
 pub(super) const PAGE_BYTES_MAX: usize = 4 << 20;
 
 /// The changes that follow a position in the log.
@@ -15,9 +15,9 @@ pub(super) const PAGE_BYTES_MAX: usize = 4 << 20;
 pub struct ChangesPage {
     /// The reviews that were added or changed.
     pub rows: Vec<Row>,
-    /// Those that were removed.
+    /// The reviews that were removed.
     pub removed: Vec<Removal>,
-    /// The position after the last of both; where nothing follows, the position that was asked for.
+    /// The position after the last of both; without any, the position that was asked for.
     pub next: ChangeCursor,
     /// Whether more changes follow.
     pub has_more: bool,
@@ -32,10 +32,12 @@ pub struct Removal {
     pub at: Timestamp,
 }
 
-/// All changes, in the order of time, then id; each id is there once.
+/// The last change of every review, published or removed.
 #[derive(Debug)]
 pub(super) struct ChangeTable {
+    /// The name of the log.
     log: Option<String>,
+    /// By time, then by id.
     entries: Vec<ChangeEntry>,
     removed: Vec<Removal>,
 }
@@ -54,7 +56,7 @@ enum ChangeSubject {
 }
 
 impl ChangeTable {
-    /// Sorts the changes: O(reviews), and O(n log n) for those of the same time.
+    /// Collects the changes of `dataset` and sorts them: O(n log n). What has no recorded time has the date of the dataset.
     pub(super) fn build(dataset: &Dataset) -> ChangeTable {
         let changes = &dataset.changes;
         let mut removed = Vec::with_capacity(changes.removed.len());
@@ -88,12 +90,12 @@ impl ChangeTable {
         }
     }
 
-    /// The name of the log.
+    /// Returns the name of the log; `None` for a folder without a record.
     pub(super) fn log(&self) -> Option<&str> {
         self.log.as_deref()
     }
 
-    /// Returns how many changes are after the position.
+    /// Returns how many changes are after the position. `id` returns the id of a published review.
     pub(super) fn count_after<'i>(
         &'i self,
         after: &ChangeCursor,
@@ -111,8 +113,8 @@ impl ChangeTable {
         })
     }
 
-    /// Returns at most `limit` changes after the position; `id` and `bytes` tell of a published review. O(log n) for
-    /// the position.
+    /// Returns at most `limit` changes after the position, or from the start: O(log n) to find it. `id` and `bytes` return the
+    /// id of a published review and the length of its JSON.
     pub(super) fn page<'i>(
         &'i self,
         after: Option<&ChangeCursor>,
@@ -168,10 +170,10 @@ fn sort_by_time<'i>(
     id: &impl Fn(Row) -> &'i str,
 ) {
     entries.sort_by_cached_key(|entry| (entry.at, id_order(entry.id(removed, id))));
-    // Ids that agree in their first 16 bytes are seldom more than a few.
-    for same in entries.chunk_by_mut(|left, right| {
+    // `id_order` compares only the first bytes of ids. Few ids agree in them, so these are sorted again as a whole.
+    for alike in entries.chunk_by_mut(|left, right| {
         left.at == right.at && id_order(left.id(removed, id)) == id_order(right.id(removed, id))
     }) {
-        same.sort_unstable_by(|left, right| left.id(removed, id).cmp(right.id(removed, id)));
+        alike.sort_unstable_by(|left, right| left.id(removed, id).cmp(right.id(removed, id)));
     }
 }

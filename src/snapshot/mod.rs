@@ -3,9 +3,10 @@
 //! A [`Snapshot`] has the four stored documents, each review's bytes as a slice of `/reviews.json`, the search index,
 //! and the few other facts that responses need. Requests share it by reference count; a reload builds the next snapshot
 //! in the background and then replaces the current one. Only the compressed variants of the documents are added later,
-//! in write-once cells: until then a document is sent uncompressed. The insights of a large dataset take longest: the
-//! first snapshot has none, or those of the previous dataset; a second snapshot has the new insights and shares
-//! everything else with the first.
+//! in write-once cells: until then a document is sent uncompressed.
+//!
+//! The insights of a large dataset take longest. So there are two snapshots: the first has no insights, or those of the
+//! previous dataset; the second has the new ones, and shares everything else with the first.
 
 mod changes;
 pub mod resource;
@@ -15,6 +16,7 @@ mod tallies;
 mod verifications;
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 use std::thread;
 
@@ -87,13 +89,16 @@ pub struct Snapshot {
     pub tallies: Tallies,
     /// How the published reviews were verified.
     pub verifications: Verifications,
-    /// The digests of our own pictures that published reviews have; no other file is served.
+    /// The digests of the pictures that published reviews have and that the business stores itself; no other file is served.
     photos: Arc<HashSet<String>>,
+    /// The first 8 hexadecimal digits of `digest`.
     version: String,
     /// The last change of each review, by row.
     modified: Arc<[Date]>,
+    /// Where each review begins in `/reviews.json`, by row; as in `Documents`.
     offsets: Arc<[u64]>,
-    /// The part of each review's SHA-256 that its entity-tag has, by row: hashing at a request would cost more than the rest.
+    /// The part of each review's SHA-256 that its entity-tag has, by row: to hash a review at each request would cost more
+    /// than to send it.
     review_digests: Arc<[[u8; 16]]>,
     since: Arc<SinceTable>,
     changes: Arc<ChangeTable>,
@@ -107,9 +112,9 @@ pub struct Snapshot {
 struct DerivedInsights {
     document: Arc<Resource>,
     value: Insights,
-    /// What single reviews gave, for the next dataset.
+    /// What each review gave to the insights. Those of the next dataset take it over for unchanged reviews.
     readings: Option<Arc<ReviewReadings>>,
-    /// Whether they were derived from the previous dataset.
+    /// Whether the insights were derived from the previous dataset.
     is_carried: bool,
 }
 
@@ -118,8 +123,10 @@ struct Documents {
     reviews: Arc<Resource>,
     feed_json: Arc<Resource>,
     feed_xml: Arc<Resource>,
-    /// Where each review begins in the first of them, and one more.
+    /// The byte of `/reviews.json` at which each review begins, by row. One more number follows, as if a comma and another
+    /// review came after the last.
     offsets: Vec<u64>,
+    /// Half of the SHA-256 of each review, by row.
     review_digests: Vec<[u8; 16]>,
     since: SinceTable,
 }
@@ -129,17 +136,16 @@ impl Documents {
         let published = publish::publish(dataset, &settings.base_url);
         let json = Bytes::from(published.reviews_json);
         let offsets = published.offsets;
-        // The document is hashed as a whole, and up to the end of each day.
+        // Both hash the document: as a whole, and up to the end of each day.
         let (reviews, since) = beside(
             settings,
             || resource(dataset, json.clone(), "application/json"),
             || SinceTable::build(&dataset.reviews, &json, &offsets, &dataset.removed),
         );
-        let ends = offsets.iter().skip(1).map(|next| *next as usize - 1);
-        let bounds = offsets.iter().map(|start| *start as usize).zip(ends);
-        let review_digests = bounds
-            .map(|(start, end)| half_digest(&json[start..end]))
-            .collect();
+        let mut review_digests = Vec::with_capacity(dataset.reviews.len());
+        for row in 0..dataset.reviews.len() {
+            review_digests.push(half_digest(&json[span_of(&offsets, row)]));
+        }
         Documents {
             reviews,
             feed_json: resource(dataset, published.feed_json.into(), "application/json"),
@@ -149,6 +155,12 @@ impl Documents {
             since,
         }
     }
+}
+
+/// Returns the bytes of `/reviews.json` that are the review in `row`. They end before the comma that precedes the next one.
+fn span_of(offsets: &[u64], row: usize) -> Range<usize> {
+    // Offsets index a buffer that is in memory, so they fit a usize.
+    offsets[row] as usize..offsets[row + 1] as usize - 1
 }
 
 /// Returns the first 128 bits of the SHA-256 of `json`.
@@ -168,16 +180,17 @@ impl Snapshot {
     /// 100,000 reviews, so not on request threads.
     #[must_use]
     pub fn build(dataset: Dataset, settings: &SnapshotSettings) -> Snapshot {
-        let snapshot = Snapshot::without_insights_unless(&dataset, settings, &|| false);
-        let document = insights::document(&dataset, settings.index.threads, &|| false);
-        let built = snapshot.zip(document);
-        let (snapshot, document) = built.expect("nothing cancels it");
-        snapshot.with_insights(document)
+        let never = &|| false;
+        let snapshot = Snapshot::without_insights_unless(&dataset, settings, never);
+        let snapshot = snapshot.expect("nothing cancels it");
+        let document = insights::document(&dataset, settings.index.threads, never);
+        snapshot.with_insights(document.expect("nothing cancels it"))
     }
 
     /// Builds everything except the insights, which [`Snapshot::with_insights`] adds: O(bytes of text), a few seconds
-    /// for 100,000 reviews; `None` if `cancelled` returns true, which must then stay true. With more than one thread,
-    /// documents and index are built in parallel.
+    /// for 100,000 reviews. With more than one thread, documents and index are built in parallel.
+    ///
+    /// `None` if `cancelled` returns true; once it has done so, it must go on to.
     ///
     /// # Panics
     /// If the renderer and the index disagree about the number of reviews, which would be a bug.
@@ -245,7 +258,8 @@ impl Snapshot {
         self.insights.as_ref().map(|derived| &*derived.document)
     }
 
-    /// Like [`Snapshot::insights`], to be shared: a snapshot with the insights of the previous one shares them with it.
+    /// Like [`Snapshot::insights`], with a shared reference: a snapshot that still has the insights of the previous one has
+    /// the same document.
     #[must_use]
     pub fn insights_shared(&self) -> Option<&Arc<Resource>> {
         self.insights.as_ref().map(|derived| &derived.document)
@@ -257,13 +271,13 @@ impl Snapshot {
         self.insights.as_ref().map(|derived| &derived.value)
     }
 
-    /// Returns what single reviews gave to its insights, from which those of the next dataset are derived in less time.
+    /// Returns what each review gave to the insights. With it, the insights of the next dataset are derived in less time.
     #[must_use]
     pub fn readings(&self) -> Option<&Arc<ReviewReadings>> {
         self.insights.as_ref()?.readings.as_ref()
     }
 
-    /// Returns the digests of the own pictures of its reviews, in no order.
+    /// Returns the digests of the pictures that the business stores itself, in no order.
     pub fn photo_digests(&self) -> impl Iterator<Item = &str> {
         self.photos.iter().map(String::as_str)
     }
@@ -280,7 +294,7 @@ impl Snapshot {
     pub fn with_insights(&self, document: insights::Document) -> Snapshot {
         let bytes = document.bytes.into();
         let resource = Resource::new(bytes, "application/json", self.updated_at);
-        self.with(DerivedInsights {
+        self.with_derived(DerivedInsights {
             document: Arc::new(resource),
             value: document.insights,
             readings: document.readings,
@@ -299,9 +313,9 @@ impl Snapshot {
         let mut value = derived.value.clone();
         let unchanged = UnchangedRows::of(previous, self);
         for aspect in &mut value.aspects {
-            for rows in aspect.rows_by_polarity.iter_mut().chain([&mut aspect.rows]) {
-                *rows = rows.iter().filter_map(|row| unchanged.row(*row)).collect();
-                rows.sort_unstable();
+            aspect.rows = unchanged.rows_of(&aspect.rows);
+            for rows in &mut aspect.rows_by_polarity {
+                *rows = unchanged.rows_of(rows);
             }
             aspect.example_review_ids.retain(|id| unchanged.has_id(id));
             if let Some(evidence) = &mut aspect.evidence {
@@ -317,7 +331,7 @@ impl Snapshot {
         if value.method.summary == "editorial" {
             value.summary.clone_from(&self.editorial.summary);
         }
-        self.with(DerivedInsights {
+        self.with_derived(DerivedInsights {
             document: Arc::clone(&derived.document),
             value,
             readings: derived.readings.clone(),
@@ -325,7 +339,7 @@ impl Snapshot {
         })
     }
 
-    fn with(&self, insights: DerivedInsights) -> Snapshot {
+    fn with_derived(&self, insights: DerivedInsights) -> Snapshot {
         Snapshot {
             index: self.index.with_aspects(&insights.value, &self.taxonomy),
             insights: Some(Arc::new(insights)),
@@ -333,7 +347,7 @@ impl Snapshot {
         }
     }
 
-    /// Returns whether a published review has the picture with this digest, in hexadecimal digits.
+    /// Tells whether a published review has the picture with this digest, in hexadecimal digits.
     #[must_use]
     pub fn has_photo(&self, digest: &str) -> bool {
         self.photos.contains(digest)
@@ -363,8 +377,7 @@ impl Snapshot {
     /// If `row` is not a row of this snapshot; rows come from its own index.
     #[must_use]
     pub fn review(&self, row: Row) -> &[u8] {
-        let (start, end) = self.span(row);
-        &self.reviews.body[start..end]
+        &self.reviews.body[self.span(row)]
     }
 
     /// Returns the address at which the review with this id can be read and cited.
@@ -404,11 +417,10 @@ impl Snapshot {
     /// Like [`Snapshot::review`], but shares the stored bytes instead of borrowing them.
     #[must_use]
     pub fn review_shared(&self, row: Row) -> Bytes {
-        let (start, end) = self.span(row);
-        self.reviews.body.slice(start..end)
+        self.reviews.body.slice(self.span(row))
     }
 
-    /// Returns the day of the last change of the review in `row` that its own dates tell.
+    /// Returns the day of the last change of the review in `row`, as its own dates tell it.
     ///
     /// # Panics
     /// If `row` is not a row of this snapshot; rows come from its own index.
@@ -428,29 +440,27 @@ impl Snapshot {
     pub fn runs(&self, rows: &[Row]) -> impl Iterator<Item = &[u8]> {
         let runs = rows.chunk_by(|left, right| left.0 + 1 == right.0);
         runs.map(|run| {
-            let (start, _) = self.span(run[0]);
-            let (_, end) = self.span(run[run.len() - 1]);
-            &self.reviews.body[start..end]
+            let first = self.span(run[0]);
+            let last = self.span(run[run.len() - 1]);
+            &self.reviews.body[first.start..last.end]
         })
     }
 
     /// Returns the reviews of `date` and later: a slice of the stored array, found by binary search, not copied.
     #[must_use]
     pub fn since(&self, date: Date) -> Since {
-        let (matched, removed, tag) = self.since.find(date);
-        let array = match matched.checked_sub(1) {
-            None => Bytes::new(),
-            Some(last) => {
-                let (first, _) = self.span(Row(0));
-                let (_, end) = self.span(Row(last));
-                self.reviews.body.slice(first..end)
-            }
-        };
+        let found = self.since.find(date);
+        let mut array = Bytes::new();
+        if let Some(last) = found.matched.checked_sub(1) {
+            let first = self.span(Row(0));
+            let last = self.span(Row(last));
+            array = self.reviews.body.slice(first.start..last.end);
+        }
         Since {
-            matched,
+            matched: found.matched,
             array,
-            removed,
-            tag,
+            removed: found.removed,
+            tag: found.tag,
         }
     }
 
@@ -466,8 +476,8 @@ impl Snapshot {
         self.changes.count_after(after, |row| self.index.id(row))
     }
 
-    /// Returns at most `limit` changes after a position in the log, or from its start; fewer if they have more than
-    /// 4 MiB.
+    /// Returns at most `limit` changes after a position in the log, or from its start. There are fewer if their reviews have
+    /// more than 4 MiB.
     #[must_use]
     pub fn changes(&self, after: Option<&ChangeCursor>, limit: usize) -> ChangesPage {
         self.changes.page(
@@ -478,13 +488,9 @@ impl Snapshot {
         )
     }
 
-    fn span(&self, row: Row) -> (usize, usize) {
-        let row = row.0 as usize;
-        // Offsets index a buffer that is in memory, so they fit a usize; the byte before the next start is the comma.
-        (
-            self.offsets[row] as usize,
-            self.offsets[row + 1] as usize - 1,
-        )
+    /// Returns the bytes of `/reviews.json` that are the review in `row`.
+    fn span(&self, row: Row) -> Range<usize> {
+        span_of(&self.offsets, row.0 as usize)
     }
 }
 
@@ -505,24 +511,31 @@ impl<'s> UnchangedRows<'s> {
         UnchangedRows { previous, rows }
     }
 
-    /// Returns the current row of the review in this previous row.
-    fn row(&self, previous: Row) -> Option<Row> {
-        self.rows[previous.0 as usize]
+    /// Returns the current rows of the unchanged ones of these previous reviews, ascending.
+    fn rows_of(&self, previous: &[Row]) -> Vec<Row> {
+        let current = previous.iter().map(|row| self.rows[row.0 as usize]);
+        let mut rows: Vec<Row> = current.flatten().collect();
+        rows.sort_unstable();
+        rows
     }
 
+    /// Tells whether the previous review with this id is unchanged.
     fn has_id(&self, id: &str) -> bool {
-        let row = self.previous.index.row_of_id(id);
-        row.is_some_and(|row| self.row(row).is_some())
+        match self.previous.index.row_of_id(id) {
+            Some(row) => self.rows[row.0 as usize].is_some(),
+            None => false,
+        }
     }
 }
 
-/// The digests of the own pictures of these reviews.
+/// Returns the digests of the pictures of these reviews that the business stores itself.
 fn photos(reviews: &[Review]) -> HashSet<String> {
     let urls = reviews.iter().flat_map(Review::picture_urls);
     urls.filter_map(photo_digest).map(str::to_owned).collect()
 }
 
-/// Runs `main` and `other` and returns both results; with several threads, `other` runs on its own thread.
+/// Runs `main` and `other` and returns both results. With several threads, `other` runs on its own thread, unless that
+/// cannot be started.
 fn beside<T, U: Send>(
     settings: &SnapshotSettings,
     main: impl FnOnce() -> T,

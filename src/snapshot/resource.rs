@@ -16,9 +16,11 @@ const COMPRESS_FROM_BYTES: usize = 1_024;
 
 /// Level of gzip, 1 to 9.
 const GZIP_LEVEL: u32 = 6;
+
 /// Quality of brotli, 0 to 11.
 const BROTLI_QUALITY: i32 = 5;
-/// Window of brotli, as a power of two: 4 MiB, which every browser supports.
+
+/// Window of brotli, as the exponent of a power of two: 4 MiB, which every browser supports.
 const BROTLI_WINDOW: i32 = 22;
 
 /// One stored document of a snapshot.
@@ -30,7 +32,7 @@ pub struct Resource {
     pub media_type: &'static str,
     /// Strong entity-tag, computed from the body.
     pub etag: EntityTag,
-    /// The dataset's own date.
+    /// The date of the dataset, for Last-Modified.
     pub last_modified: Timestamp,
     /// SHA-256 of the body.
     pub digest: [u8; 32],
@@ -70,27 +72,28 @@ impl Resource {
         }
     }
 
-    /// Creates the missing variants; calls `cancelled` before each.
+    /// Creates the missing variants, until `cancelled`, which is asked before each, returns true.
     pub fn compress(&self, cancelled: &impl Fn() -> bool) {
-        let encoders: [(_, Compressor); 2] = [(&self.gzip, gzip), (&self.brotli, brotli)];
-        for (variant, encoder) in encoders {
+        let variants: [(_, Compressor); 2] = [(&self.gzip, gzip), (&self.brotli, brotli)];
+        for (variant, compressor) in variants {
             if variant.get().is_none() && !cancelled() {
-                // A second thread waits for the first, as two snapshots may share a document that takes a minute.
-                variant.get_or_init(|| smaller(&self.body, encoder));
+                // Two snapshots may share a document that takes a minute: then a second thread waits here for the first.
+                variant.get_or_init(|| smaller(&self.body, compressor));
             }
         }
     }
 }
 
+/// Compresses a whole body.
 type Compressor = fn(&[u8]) -> std::io::Result<Vec<u8>>;
 
-/// Compresses `body`; `None` if the result is not smaller, or if the encoder fails, which only happens if memory is
-/// exhausted (the document is then sent uncompressed).
-fn smaller(body: &[u8], encoder: Compressor) -> Option<Bytes> {
+/// Compresses `body`. `None` if it is not worth it: the body is short, or the result is not smaller. Also `None` if the
+/// compressor fails, which it only does if memory is exhausted.
+fn smaller(body: &[u8], compressor: Compressor) -> Option<Bytes> {
     if body.len() < COMPRESS_FROM_BYTES {
         return None;
     }
-    let mut encoded = encoder(body).ok()?;
+    let mut encoded = compressor(body).ok()?;
     if encoded.len() >= body.len() {
         return None;
     }

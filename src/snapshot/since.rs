@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
+use super::span_of;
 use crate::model::{RemovedReview, Review};
 use crate::wire::date::Date;
 use crate::wire::etag::EntityTag;
@@ -22,11 +23,22 @@ pub struct Since {
     pub tag: EntityTag,
 }
 
+/// The reviews on or after a day, as rows.
+pub(super) struct SinceRows {
+    /// How many there are: the rows `0..matched`.
+    pub(super) matched: u32,
+    /// As in [`Since`].
+    pub(super) removed: Bytes,
+    /// As in [`Since`].
+    pub(super) tag: EntityTag,
+}
+
 /// Number of rows, removed reviews and digests by day.
 #[derive(Debug)]
 pub(super) struct SinceTable {
     /// One entry for each day that has reviews, newest day first; `end` is a row.
     days: Vec<Day>,
+    /// The tag without reviews.
     empty: EntityTag,
     /// The removed reviews as JSON objects with commas between them, newest first.
     removed: Bytes,
@@ -37,15 +49,15 @@ pub(super) struct SinceTable {
 #[derive(Debug)]
 struct Day {
     date: Date,
-    /// End of the entries of this day and later.
+    /// The end of the entries of this day and of later days.
     end: usize,
     /// Digest of all entries up to `end`.
     tag: EntityTag,
 }
 
 impl SinceTable {
-    /// Hashes the stored array once, newest review first, and stores the digest at the end of each day: the
-    /// response of a later day is a prefix of that of an earlier day, so one pass gives all tags.
+    /// Hashes the stored array once, newest review first, and stores the digest at the end of each day. The response for a
+    /// later day is the beginning of that for an earlier day, so one pass gives all tags.
     pub(super) fn build(
         reviews: &[Review],
         json: &[u8],
@@ -57,13 +69,11 @@ impl SinceTable {
         let empty = EntityTag::of_hasher(&hasher);
         let mut days: Vec<Day> = Vec::new();
         for (row, review) in reviews.iter().enumerate() {
-            let span = offsets[row] as usize..offsets[row + 1] as usize - 1;
-            hasher.update(&json[span]);
+            hasher.update(&json[span_of(offsets, row)]);
             hasher.update(b",");
-            if reviews
-                .get(row + 1)
-                .is_none_or(|next| next.date != review.date)
-            {
+            let next = reviews.get(row + 1);
+            let is_last_of_day = next.is_none_or(|next| next.date != review.date);
+            if is_last_of_day {
                 days.push(Day {
                     date: review.date,
                     end: row + 1,
@@ -80,23 +90,32 @@ impl SinceTable {
         }
     }
 
-    /// Returns the number of rows on or after `date`, the reviews removed since, and the tag of both: O(log days).
-    pub(super) fn find(&self, date: Date) -> (u32, Bytes, EntityTag) {
-        let days = self.days.partition_point(|day| day.date >= date);
-        let (rows, tag) = match days.checked_sub(1) {
-            None => (0, self.empty),
-            Some(last) => (self.days[last].end as u32, self.days[last].tag),
+    /// Returns the reviews of `date` and later, and those removed on it or later: O(log days).
+    pub(super) fn find(&self, date: Date) -> SinceRows {
+        let mut found = SinceRows {
+            matched: 0,
+            removed: Bytes::new(),
+            tag: self.empty,
         };
-        let days_of_removals = self.removals.partition_point(|day| day.date >= date);
-        let Some(last) = self.removals[..days_of_removals].last() else {
-            return (rows, Bytes::new(), tag);
-        };
-        let tag = EntityTag::of(&[tag.as_bytes(), last.tag.as_bytes()]);
-        (rows, self.removed.slice(..last.end), tag)
+        if let Some(day) = earliest_from(&self.days, date) {
+            found.matched = day.end as u32;
+            found.tag = day.tag;
+        }
+        if let Some(day) = earliest_from(&self.removals, date) {
+            found.removed = self.removed.slice(..day.end);
+            found.tag = EntityTag::of(&[found.tag.as_bytes(), day.tag.as_bytes()]);
+        }
+        found
     }
 }
 
-/// Renders the removed reviews, newest first, and the end of each day.
+/// Returns the earliest day that is not before `date`; `days` are newest first.
+fn earliest_from(days: &[Day], date: Date) -> Option<&Day> {
+    let count = days.partition_point(|day| day.date >= date);
+    days[..count].last()
+}
+
+/// Renders the removed reviews, newest first, and returns where each day ends in them.
 fn render_removed(removed: &[RemovedReview]) -> (Bytes, Vec<Day>) {
     let mut removed: Vec<&RemovedReview> = removed.iter().collect();
     removed.sort_unstable_by(|left, right| (right.date, &right.id).cmp(&(left.date, &left.id)));

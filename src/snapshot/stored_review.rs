@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// A review as `/reviews.json` has it, but for the members that nothing in the program reads.
+/// A review as `/reviews.json` has it, without the members that nothing in the program reads.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StoredReview<'s> {
     pub(crate) id: &'s str,
@@ -101,7 +101,7 @@ pub(crate) struct StoredRating {
 pub(crate) struct JsonText<'s>(#[serde(borrow)] &'s RawValue);
 
 impl<'s> JsonText<'s> {
-    /// Returns the string with its quotation marks and escapes.
+    /// Returns the JSON: the string with its quotation marks and escapes.
     pub(crate) fn json(self) -> &'s str {
         self.0.get()
     }
@@ -118,7 +118,7 @@ impl<'s> JsonText<'s> {
         }
     }
 
-    /// Returns the text as an own string.
+    /// Returns the text as a string that does not borrow the snapshot.
     pub(crate) fn to_text(self) -> String {
         self.decode().into_owned()
     }

@@ -1,4 +1,5 @@
-//! Counts of the published reviews by source, language, service and location, for the filters of the pages.
+//! Counts of the published reviews by source, language, service, person, location and kind of verification, for the filters
+//! of the pages.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,7 +10,7 @@ use crate::search::filter::VerificationSet;
 /// Largest number of values of a kind that are listed; further ones can still be searched.
 const LISTED_MAX: usize = 30;
 
-/// The reviews by what readers filter them by.
+/// How many reviews each value of a filter selects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tallies {
     /// By source, most reviews first.
@@ -33,7 +34,8 @@ pub struct Tallies {
 /// The reviews with one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// The source, the language tag, the id of the service or location, or the word for how it was verified.
+    /// The source, the language tag, the id of the service or location, the name of the person, or the word for how the
+    /// reviews were verified.
     pub value: String,
     /// Number of reviews.
     pub count: u64,
@@ -90,7 +92,7 @@ impl Tallies {
     }
 }
 
-/// Numbers and sums of stars by value.
+/// Counts the reviews by one of their values.
 #[derive(Default)]
 struct Counter<'r> {
     counts: HashMap<&'r str, Tally>,

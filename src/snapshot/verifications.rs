@@ -1,4 +1,4 @@
-//! Counts the published reviews by verifier.
+//! Counts of the published reviews by verifier.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -11,7 +11,7 @@ const NAMED_MAX: usize = 5;
 /// The reviews by their verifiers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verifications {
-    /// Verifier (`None` is the business itself) and number of reviews, most reviews first.
+    /// Verifiers, at most five, with their numbers of reviews, most reviews first. `None` is the business itself.
     pub named: Vec<(Option<Verification>, u64)>,
     /// Reviews of further verifiers.
     pub other_count: u64,
