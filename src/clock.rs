@@ -1,7 +1,7 @@
 //! Reads the system clock for this package; the crate `websub-hub` has a clock of its own.
 //!
 //! Lower layers take the time as an argument, so that tests can choose it. The layers that run the program read it here and
-//! pass it on. Durations are measured with `Instant`, which is monotonic, also by `server` and `http` themselves.
+//! pass it on. Durations are measured with `Instant`, which is monotonic; `server` asks for it without this module.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 

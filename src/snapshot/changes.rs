@@ -170,7 +170,7 @@ fn sort_by_time<'i>(
     id: &impl Fn(Row) -> &'i str,
 ) {
     entries.sort_by_cached_key(|entry| (entry.at, id_order(entry.id(removed, id))));
-    // `id_order` compares only the first bytes of ids. Few ids agree in them, so these are sorted again as a whole.
+    // `id_order` compares only the first 16 bytes of ids. Few ids agree in them; these are sorted again as a whole.
     for alike in entries.chunk_by_mut(|left, right| {
         left.at == right.at && id_order(left.id(removed, id)) == id_order(right.id(removed, id))
     }) {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use super::{Members, TOOLS, get_technician, search, search_reviews};
+use super::{
+    Members, TOOLS, get_aspect_sentiment, get_technician, search, search_reviews,
+};
 use crate::dataset::NAME_BYTES_MAX;
 use crate::dataset::names::add_listed;
 use crate::dataset::sample;
@@ -17,9 +19,10 @@ use crate::mcp::result::ResultJson;
 use crate::mcp::tests::{
     answer, ask, call, catalog, catalog_of, code, meta, request, server, with,
 };
-use crate::model::{BusinessTechnician, Row};
+use crate::model::{BusinessTechnician, Rating, Row};
 use crate::search::issue::Issues;
 use crate::search::query::Parameter;
+use crate::search::work::Work;
 use crate::snapshot::Snapshot;
 use crate::snapshot::tests::settings;
 
@@ -363,6 +366,85 @@ fn a_search_includes_counts_and_matches_on_request() {
     let characters = text(&first["text"]).chars();
     let marked: String = characters.skip(start).take(end - start).collect();
     assert_eq!(marked.to_lowercase(), "deadline");
+}
+
+#[test]
+fn counts_by_stars_are_part_of_the_work_of_a_batch() {
+    let spent = |include: &str| {
+        let arguments = json!({"words": "fees", "sort": "newest", "include": include});
+        let mut work = RequestWork::new();
+        let members = arguments.as_object().expect("an object");
+        search_reviews(catalog(), members, &mut work).expect("it is right");
+        work.total.spent()
+    };
+    let plain = spent("");
+    let with_counts = spent("distribution");
+    assert!(with_counts >= 3 * plain, "{plain}, {with_counts}");
+}
+
+#[test]
+fn an_unknown_name_is_counted_as_a_word_only_while_work_is_left_for_hints() {
+    let problem = |mut work: RequestWork| {
+        let members = Members::from_iter([("name".to_owned(), json!("deadline"))]);
+        let refused = get_technician(catalog(), &members, &mut work);
+        refused.expect_err("it is no name").to_string()
+    };
+    let told = problem(RequestWork::new());
+    assert!(told.contains("it is a word of"), "{told}");
+    let mut spent = RequestWork::new();
+    spent.hints = Work::new(0);
+    let left_out = problem(spent);
+    assert!(left_out.contains("is unknown"), "{left_out}");
+    assert!(!left_out.contains("it is a word of"), "{left_out}");
+}
+
+#[test]
+fn a_person_whom_only_reviews_name_is_found_by_the_search_that_the_refusal_names() {
+    let mut dataset = sample();
+    dataset.reviews[0].mentioned_technicians = vec!["Zelda Quill".to_owned()];
+    let catalog = Catalog::new(Arc::new(Snapshot::build(dataset, &settings())));
+    let person = Members::from_iter([("name".to_owned(), json!("Zelda Quill"))]);
+    let refused = get_technician(&catalog, &person, &mut RequestWork::new());
+    let problem = refused.expect_err("the business does not list it");
+    let problem = problem.to_string();
+    assert!(
+        problem.contains("search_reviews finds them with mentions_technician=Zelda Quill"),
+        "{problem}"
+    );
+    let name = "mentions_technician".to_owned();
+    let filter = Members::from_iter([(name, json!("Zelda Quill"))]);
+    let found = search_reviews(&catalog, &filter, &mut RequestWork::new()).expect("it is right");
+    let found: Value = serde_json::from_slice(found.json()).expect("JSON");
+    assert_eq!(found["matched"], 1);
+}
+
+#[test]
+fn a_counted_review_that_is_not_quoted_is_not_beyond_the_counts() {
+    let mut dataset = sample();
+    let like = dataset.reviews[0].clone();
+    dataset.reviews.clear();
+    for number in (0..250).rev() {
+        // Quotes are of the newest 200 mentions. The older ones fit the word better, as their text is shorter.
+        let text = if number < 50 {
+            "Excellent communication."
+        } else {
+            "The communication was excellent, and everybody in the office took the time to explain each step to us."
+        };
+        let mut review = like.clone();
+        review.id = format!("r{number:03}");
+        review.rating = Rating::new(5).expect("five stars");
+        review.text = text.to_owned();
+        dataset.reviews.push(review);
+    }
+    let catalog = Catalog::new(Arc::new(Snapshot::build(dataset, &settings())));
+    let arguments = json!({"aspect": "communication", "polarity": "negative"});
+    let members = arguments.as_object().expect("an object");
+    let found = get_aspect_sentiment(&catalog, members, &mut RequestWork::new());
+    let found = found.expect("it is right");
+    let found: Value = serde_json::from_slice(found.json()).expect("JSON");
+    assert_eq!(found["sentiment"]["mention_count"], 250);
+    assert_eq!(found["sentiment"]["negative_count"], 0);
+    assert_eq!(found["beyond"], json!([]));
 }
 
 #[test]
