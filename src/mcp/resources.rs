@@ -107,7 +107,7 @@ fn push_content<const N: usize>(
             clean(part)
         }
     });
-    let bytes = parts.iter().map(|part| part.len()).sum();
+    let bytes: usize = parts.iter().map(|part| part.len()).sum();
     check_size(uri, bytes)?;
     out.reserve(bytes + bytes / 8 + 128);
     out.extend_from_slice(b"{\"contents\":[{\"uri\":");

@@ -59,12 +59,12 @@ const RESULTS_BYTES: usize = 8_192;
 
 thread_local! {
     /// The memory of a thread, which runs one search at a time.
-    static MEMORY: RefCell<SearchMemory> = RefCell::default();
+    static MEMORY: RefCell<ToolMemory> = RefCell::default();
 }
 
 /// What searches reuse, so that they seldom allocate.
 #[derive(Default)]
-struct SearchMemory {
+struct ToolMemory {
     buffers: Buffers,
     scratch: Scratch,
 }
@@ -75,7 +75,7 @@ pub(super) fn search_reviews(
     members: &Members,
     work: &mut RequestWork,
 ) -> Result<ResultJson, Issues> {
-    MEMORY.with_borrow_mut(|SearchMemory { buffers, scratch }| {
+    MEMORY.with_borrow_mut(|ToolMemory { buffers, scratch }| {
         let query = read_query(members, buffers)?;
         let mut searcher = Searcher {
             catalog,
@@ -370,7 +370,7 @@ pub(super) fn list_reviews_since(
     {
         return list_changed(catalog, members, since);
     }
-    MEMORY.with_borrow_mut(|SearchMemory { buffers, scratch }| {
+    MEMORY.with_borrow_mut(|ToolMemory { buffers, scratch }| {
         let mut builder = Builder::new(buffers);
         for parameter in [Parameter::Limit, Parameter::Cursor] {
             if let Some(value) = members.get(parameter.name()) {
@@ -412,7 +412,7 @@ pub(super) fn search(
         Sort::Newest
     };
     let query = Query::new(filter, sort, RESULTS_MAX);
-    let page = MEMORY.with_borrow_mut(|SearchMemory { scratch, .. }| {
+    let page = MEMORY.with_borrow_mut(|ToolMemory { scratch, .. }| {
         let mut searcher = Searcher {
             catalog,
             scratch,
