@@ -75,7 +75,8 @@ pub const THEME_BYTES_MAX: usize = 64 << 10;
 /// Size of a logo above which it is refused: 256 KiB.
 pub const LOGO_BYTES_MAX: usize = 256 << 10;
 
-/// Size of `reviews.json` above which several threads parse it and another one computes the digest (1 ms at this size).
+/// Size of `reviews.json`, 1 MiB, above which several threads parse it while another one hashes the files, which takes 1 ms
+/// at this size.
 const LARGE_BYTES: usize = 1 << 20;
 
 /// `reviews.json`: the business and its reviews; the only file that is required.
@@ -92,17 +93,15 @@ pub const CHECK: FileSpec = FileSpec::new("check.json", LISTS_BYTES_MAX);
 pub const IGNORED: FileSpec = FileSpec::new("ignored.json", LISTS_BYTES_MAX);
 /// `changes.json`: when each review was added, changed and removed; written by our commands.
 pub const CHANGES: FileSpec = FileSpec::new("changes.json", CHANGES_BYTES_MAX);
-/// The look and the language of the pages.
+/// `site.json`: the look and the language of the pages.
 pub const SITE: FileSpec = FileSpec::new("site.json", LISTS_BYTES_MAX);
-
 /// `notices.json`: where notices of changed reviews go. Only its owner may read it.
 pub const NOTICES: FileSpec = FileSpec::new("notices.json", NOTICES_BYTES_MAX);
-
-/// The owner's stylesheet, which follows that of the pages.
+/// `theme.css`: the owner's stylesheet, which follows that of the pages.
 pub const THEME: FileSpec = FileSpec::new("theme.css", THEME_BYTES_MAX);
-/// The owner's logo as a drawing.
+/// `logo.svg`: the owner's logo as a drawing.
 pub const LOGO_SVG: FileSpec = FileSpec::new("logo.svg", LOGO_BYTES_MAX);
-/// The owner's logo as a picture; only one of the two may exist.
+/// `logo.png`: the owner's logo as a picture. Only one of the two logos may exist.
 pub const LOGO_PNG: FileSpec = FileSpec::new("logo.png", LOGO_BYTES_MAX);
 
 /// All files of a data directory; only the first is required.
@@ -147,7 +146,7 @@ impl Files {
     pub fn digest(&self) -> [u8; 32] {
         let lists = [&self.taxonomy, &self.editorial, &self.insights].map(Option::as_ref);
         let files = std::iter::once(Some(&self.reviews)).chain(lists);
-        // Without an ignore list the digest equals that of versions before ignore lists existed.
+        // Without an ignore list the digest is that of versions before ignore lists existed.
         let ignored = self.ignored.as_ref().map(Some);
         let mut hash = Sha256::new();
         for file in files.chain(ignored) {
@@ -157,7 +156,7 @@ impl Files {
                 hash.update(bytes);
             }
         }
-        // Likewise without the files of the look and the record of changes; the name keeps each apart from the others.
+        // The same holds without these files. Each begins with its name, which tells them apart.
         let named: [(&[u8], &Option<Vec<u8>>); 5] = [
             (b"site", &self.site),
             (b"theme", &self.theme),
@@ -300,7 +299,8 @@ fn read_companions(
     let find = by_id.map(|by_id| {
         move |id: &str| {
             let review = &reviews[*by_id.get(id)?];
-            Some(review).filter(|review| review.is_published() && !ignored_ids.contains(id))
+            let is_published = review.is_published() && !ignored_ids.contains(id);
+            if is_published { Some(review) } else { None }
         }
     });
     let find_published = find.as_ref().map(|find| find as FindPublished<'_, '_>);
@@ -324,6 +324,7 @@ fn read_companions(
     }
 }
 
+/// Returns the ids of these reviews.
 fn ids_of(removed: &[RemovedReview]) -> HashSet<&str> {
     removed.iter().map(|review| review.id.as_str()).collect()
 }
