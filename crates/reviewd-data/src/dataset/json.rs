@@ -2,7 +2,7 @@
 //!
 //! Reading does not stop at an error: a method that cannot read its value records a problem with the value's path and
 //! returns a default, so that one pass finds every problem. The result is used only if no problem was recorded.
-//! An [`JsonObject`] rejects unknown keys and duplicate keys.
+//! A [`JsonObject`] rejects unknown keys and duplicate keys.
 //!
 //! simd-json unescapes strings in place, so it gets a copy of the bytes. A file that it rejects is parsed again by
 //! serde_json, which reports the line and the reason. [`Problems::locate`] finds the positions of other problems.
@@ -42,16 +42,17 @@ pub const LIST_MAX: usize = 10_000;
 /// The required format of a time, for messages.
 pub(super) const TIME: &str = "a time in whole seconds such as \"2026-11-21T09:00:00Z\"";
 
-/// Nesting of arrays and objects, at most 127 levels, like serde_json.
+/// Largest number of levels of arrays and objects, as in serde_json.
 const DEPTH_MAX: usize = 127;
 
 /// The message about a text for which no other error is found.
 pub(super) const UNREADABLE: &str = "is not readable JSON";
 
-/// Keys of an object, at most.
+/// Largest number of keys that an object may have by its schema.
 const KEYS_MAX: usize = 24;
 
-/// An unknown key with more bytes is compared with no known key: it is similar to none, and comparing it would be slow.
+/// Longest unknown key that is compared with the known keys, in bytes. A longer one is similar to none, and to compare it
+/// would be slow.
 const COMPARED_KEY_BYTES_MAX: usize = 40;
 
 /// A file and the limit on its size.
@@ -150,7 +151,7 @@ fn diagnose_text(check: &Check, bytes: &[u8]) {
     check.push_problem(path, None, unreadable(&error));
 }
 
-/// A value of any shape, read to find a syntax error.
+/// Any value, read to find a syntax error.
 ///
 /// For an untagged enum, serde first reads the whole value into a buffer, which checks depth, numbers and escapes;
 /// [`IgnoredAny`] alone skips them. The buffer takes several times the memory of the text. Unlike [`serde_json::Value`],
@@ -314,7 +315,7 @@ impl<'a> JsonItem<'a> {
         self.members(read, false)
     }
 
-    /// Reads an object; refuses keys that `read` did not request if it is `closed`.
+    /// Reads an object. If it is `closed`, a key that `read` did not request is a problem.
     fn members<T>(mut self, read: impl FnOnce(&mut JsonObject<'_>) -> T, closed: bool) -> T {
         let mut unread = 0;
         if let Some(Node::Object { len, .. }) = self.nodes.first() {
