@@ -20,11 +20,14 @@ use crate::notice::NoticeTarget;
 use crate::pool::ThreadPool;
 use crate::scheduler::{AttemptId, AttemptLimits, DueAttempt, Scheduler};
 use crate::settings::HubSettings;
-use crate::store::{AttemptReport, DenialNotice, ReportEffect, Store, StoreError};
+use crate::store::{
+    AttemptReport, DenialNotice, ReportEffect, Store, StoreError, StoredSubscription,
+    WaitingRequest,
+};
 use crate::subscription::{AttemptFailure, AttemptResult, DeliveryResult};
 
-/// The longest queue of deliveries, and of verifications and denials; what is due beyond it waits in the store. Our
-/// choice: as many as there are subscriptions by default, in some ten megabytes.
+/// The longest queue of deliveries and notices, and as much for verifications and denials. What is due beyond it waits in
+/// the store. Our choice: as many as there are subscriptions by default, in some ten megabytes.
 const QUEUE_MAX: usize = 100_000;
 
 /// The longest delay before an attempt that did not reach its host is repeated without counting a failure.
@@ -86,8 +89,8 @@ impl AttemptGroup {
         }
     }
 
-    /// Replaces the queue by what `find` returns, if it is time to look, and starts as many attempts as may run. Returns,
-    /// for each id that is tried, the number of the attempt.
+    /// Replaces the queue by what `find` returns, if a scan is due, and starts as many attempts as may run. Returns the
+    /// numbers of the started attempts.
     fn start(
         &mut self,
         storage: &mut Storage,
@@ -341,73 +344,26 @@ impl Engine {
     /// Processes the end of an attempt: ends a denial at once, and queues other results for the store.
     pub(super) fn end_attempt(&mut self, ended: EndedAttempt, now: Now) {
         self.attempts.finish(&ended, now.instant);
-        let mut result = ended.attempt.result;
+        let result = ended.attempt.result;
         let mut status = result.map_or("deferred".to_owned(), |result| result.to_string());
-        let is_own_lag = ended.is_own_lag();
-        if is_own_lag {
+        if ended.is_own_lag() {
             self.lagged_at = Some(now.instant);
             status.push_str(": this machine was busy");
         }
         let report = match &*ended.job {
             Job::Deny(notice) => return self.end_denial(notice, result, &status),
             Job::Notify(notice, _) => self.notice_report(notice.id, notice.attempt, &ended, now),
-            Job::Verify(request) if result.is_none_or(AttemptResult::is_of_network) => {
-                AttemptReport::Unreached {
-                    id: request.id,
-                    result,
-                    delay: self.repeat_delay(),
-                }
-            }
             Job::Verify(request) => {
-                let confirmed = ended.attempt.confirmed;
-                if result.is_some_and(AttemptResult::is_success) && !confirmed {
+                let is_success = result.is_some_and(AttemptResult::is_success);
+                if is_success && !ended.attempt.confirmed {
                     status.push_str(" without the challenge");
                 }
-                AttemptReport::Verified {
-                    id: request.id,
-                    // The lease counts from the request that was confirmed.
-                    asked_at: now.unix.minus(ended.elapsed),
-                    confirmed,
-                    result: result.unwrap_or(AttemptResult::Failed(AttemptFailure::Internal)),
-                }
+                self.verification_report(request, &ended, now)
             }
-            Job::Deliver(subscription, _) => {
-                // What this machine does to itself is no failure of a subscriber. (A verification is repeated anyway.)
-                if is_own_lag {
-                    result = None;
-                }
-                // If most hosts are unreachable, our own network is at fault, and the failure does not count.
-                let mut is_own_network = false;
-                if result.is_some() {
-                    is_own_network = self.breaker.record(
-                        &ended.job.authority(),
-                        subscription.state.is_evidence(now.unix),
-                        ended.attempt.is_reached,
-                        now.instant,
-                    );
-                }
-                if is_own_network {
-                    result = None;
-                }
-                self.shared.stats.count_end(result, ended.elapsed);
-                let mut retry_after = ended.attempt.retry_after;
-                if is_own_network || is_own_lag {
-                    retry_after = Some(self.repeat_delay());
-                }
-                AttemptReport::Delivered {
-                    id: subscription.id,
-                    result: DeliveryResult {
-                        attempt: subscription.state.attempt,
-                        result,
-                        retry_after,
-                        elapsed: ended.elapsed,
-                        jitter: jitter(),
-                    },
-                }
-            }
+            Job::Deliver(subscription, _) => self.delivery_report(subscription, &ended, now),
         };
-        // Running attempts are cancelled with the loss of the role, which is no failure of their subscribers. One with a
-        // status had ended before.
+        // When this process loses the role of sending, running attempts are cancelled, which is no failure of their
+        // subscribers. An attempt with a status had ended before.
         let has_status = matches!(ended.attempt.result, Some(AttemptResult::Status(_)));
         let was_cancelled = !self.storage.is_delivering() && !has_status;
         if !was_cancelled {
@@ -416,6 +372,72 @@ impl Engine {
                 report,
                 status,
             });
+        }
+    }
+
+    /// Returns the report of a verification. One that did not reach its host is repeated, whatever the reason.
+    fn verification_report(
+        &self,
+        request: &WaitingRequest,
+        ended: &EndedAttempt,
+        now: Now,
+    ) -> AttemptReport {
+        match ended.attempt.result {
+            Some(result) if !result.is_of_network() => AttemptReport::Verified {
+                id: request.id,
+                // The lease counts from the request that was confirmed.
+                asked_at: now.unix.minus(ended.elapsed),
+                confirmed: ended.attempt.confirmed,
+                result,
+            },
+            result => AttemptReport::Unreached {
+                id: request.id,
+                result,
+                delay: self.repeat_delay(),
+            },
+        }
+    }
+
+    /// Returns the report of a delivery. What this machine or its network does to itself is no failure of a subscriber, and
+    /// is repeated.
+    fn delivery_report(
+        &mut self,
+        subscription: &StoredSubscription,
+        ended: &EndedAttempt,
+        now: Now,
+    ) -> AttemptReport {
+        let is_own_lag = ended.is_own_lag();
+        let mut result = ended.attempt.result;
+        if is_own_lag {
+            result = None;
+        }
+        // If most hosts are unreachable, our own network is at fault.
+        let mut is_own_network = false;
+        if result.is_some() {
+            is_own_network = self.breaker.record(
+                &ended.job.authority(),
+                subscription.state.is_evidence(now.unix),
+                ended.attempt.is_reached,
+                now.instant,
+            );
+        }
+        if is_own_network {
+            result = None;
+        }
+        self.shared.stats.count_end(result, ended.elapsed);
+        let mut retry_after = ended.attempt.retry_after;
+        if is_own_network || is_own_lag {
+            retry_after = Some(self.repeat_delay());
+        }
+        AttemptReport::Delivered {
+            id: subscription.id,
+            result: DeliveryResult {
+                attempt: subscription.state.attempt,
+                result,
+                retry_after,
+                elapsed: ended.elapsed,
+                jitter: jitter(),
+            },
         }
     }
 
