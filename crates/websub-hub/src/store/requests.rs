@@ -241,9 +241,9 @@ impl Store {
 /// Stores a request unless it exceeds a quota. Renewals and unsubscriptions of active subscriptions count against no
 /// quota.
 ///
-/// `active` keeps the count of subscriptions for the other requests of the batch, none of which changes it. To count is
-/// slow, and is done only if the highest id reaches the quota: ids begin at 1 and are never reused, so there are at most
-/// as many subscriptions.
+/// `active` keeps the number of subscriptions for the other requests of the batch, none of which changes it. To count them
+/// is slow, and is done only if the quota is reached by the highest id: ids begin at 1 and are never reused, so there are at
+/// most as many subscriptions.
 fn accept_one(
     db: &mut dyn Connection,
     accept: &Accept,
@@ -251,9 +251,6 @@ fn accept_one(
     active: &mut Option<u64>,
     now: UnixMillis,
 ) -> Result<Result<(), QuotaExceeded>, DbError> {
-    use QuotaExceeded::{
-        Requests, RequestsOfAddress, RequestsOfHost, Subscriptions, SubscriptionsOfHost,
-    };
     let request = &accept.request;
     let callback = text(request.callback.uri());
     let topic = text(&request.topic);
@@ -289,45 +286,66 @@ fn accept_one(
     if db.query_one(SAME, &same)?.count("same")? > 0 {
         return Ok(Ok(()));
     }
+    if let Err(exceeded) = check_requests(&row, quotas)? {
+        return Ok(Err(exceeded));
+    }
+    if request.mode == Mode::Subscribe
+        && let Err(exceeded) = check_subscriptions(db, &row, quotas, active)?
+    {
+        return Ok(Err(exceeded));
+    }
+    db.insert("request", columns).map(Ok)
+}
+
+/// Checks the quotas of pending requests by the counts in `row`, which is that of [`QUOTAS`].
+fn check_requests(
+    row: &DatabaseRow,
+    quotas: &Quotas,
+) -> Result<Result<(), QuotaExceeded>, DbError> {
     let waiting = row.count("waiting")?;
-    let waiting_of_asker = row.count("waiting_of_asker")?;
     if is_full(waiting, quotas.requests) {
-        return Ok(Err(Requests(quotas.requests)));
+        return Ok(Err(QuotaExceeded::Requests(quotas.requests)));
     }
     if is_full(row.count("waiting_of_host")?, quotas.requests_per_host) {
-        return Ok(Err(RequestsOfHost(quotas.requests_per_host)));
+        let exceeded = QuotaExceeded::RequestsOfHost(quotas.requests_per_host);
+        return Ok(Err(exceeded));
     }
     // An address may have at most as many waiting as are free: the first one gets half of the quota, and there is always
     // something for the next one. `waiting` is below the quota here.
+    let waiting_of_asker = row.count("waiting_of_asker")?;
     let free = u64::from(quotas.requests) - waiting;
     if waiting_of_asker >= free {
         let limit = u32::try_from(waiting_of_asker).unwrap_or(u32::MAX);
-        return Ok(Err(RequestsOfAddress(limit)));
+        return Ok(Err(QuotaExceeded::RequestsOfAddress(limit)));
     }
-    if request.mode == Mode::Unsubscribe {
-        return db.insert("request", columns).map(Ok);
-    }
-    let waiting_subscribes = row.count("waiting_subscribes")?;
-    let last_id = row.count("last_id")?;
-    if is_full(waiting_subscribes + last_id, quotas.subscriptions) {
+    Ok(Ok(()))
+}
+
+/// Checks the quotas of subscriptions by the counts in `row`, which is that of [`QUOTAS`], and by `active`, as in
+/// [`accept_one`]. Pending requests to subscribe count like subscriptions.
+fn check_subscriptions(
+    db: &mut dyn Connection,
+    row: &DatabaseRow,
+    quotas: &Quotas,
+    active: &mut Option<u64>,
+) -> Result<Result<(), QuotaExceeded>, DbError> {
+    let waiting = row.count("waiting_subscribes")?;
+    if is_full(waiting + row.count("last_id")?, quotas.subscriptions) {
         let count = match *active {
             Some(count) => count,
             None => db.query_one(COUNT, &[])?.count("active")?,
         };
         *active = Some(count);
-        if is_full(waiting_subscribes + count, quotas.subscriptions) {
-            return Ok(Err(Subscriptions(quotas.subscriptions)));
+        if is_full(waiting + count, quotas.subscriptions) {
+            return Ok(Err(QuotaExceeded::Subscriptions(quotas.subscriptions)));
         }
     }
-    let active_of_host = row.count("active_of_host")?;
-    let waiting_subscribes_of_host = row.count("waiting_subscribes_of_host")?;
-    if is_full(
-        active_of_host + waiting_subscribes_of_host,
-        quotas.subscriptions_per_host,
-    ) {
-        return Ok(Err(SubscriptionsOfHost(quotas.subscriptions_per_host)));
+    let of_host = row.count("active_of_host")? + row.count("waiting_subscribes_of_host")?;
+    if is_full(of_host, quotas.subscriptions_per_host) {
+        let exceeded = QuotaExceeded::SubscriptionsOfHost(quotas.subscriptions_per_host);
+        return Ok(Err(exceeded));
     }
-    db.insert("request", columns).map(Ok)
+    Ok(Ok(()))
 }
 
 fn is_full(count: u64, most: u32) -> bool {
