@@ -124,7 +124,9 @@ mod tests {
         let random = || SessionId::random(Revision::ASSUMED).expect("randomness");
         let first = random();
         ended.insert(first.clone());
-        (1..ENDED_MAX).for_each(|_| ended.insert(random()));
+        for _ in 1..ENDED_MAX {
+            ended.insert(random());
+        }
         assert!(ended.contains(&first));
         ended.insert(random());
         assert!(!ended.contains(&first));

@@ -20,13 +20,16 @@ pub(super) fn catalog() -> &'static Catalog {
     CATALOG.get_or_init(|| catalog_of(|_| {}))
 }
 
-/// The sample with changed reviews.
-pub(super) fn catalog_of(change: impl FnMut(&mut Review)) -> Catalog {
+/// The sample, with each review changed by `change`.
+pub(super) fn catalog_of(mut change: impl FnMut(&mut Review)) -> Catalog {
     let mut dataset = dataset::sample();
-    dataset.reviews.iter_mut().for_each(change);
+    for review in &mut dataset.reviews {
+        change(review);
+    }
     Catalog::new(Arc::new(Snapshot::build(dataset, &settings())))
 }
 
+/// A server with one further origin and one further host.
 pub(super) fn server() -> Server {
     Server::new(McpSettings {
         base_url: "https://reviews.example".into(),
@@ -73,6 +76,7 @@ pub(super) fn field(text: &'static str) -> SingleField<'static> {
     }
 }
 
+/// The reply to a request, whatever its origin and host.
 pub(super) fn handle(server: &Server, head: &Head<'_>, body: &[u8]) -> McpReply {
     match server.check_origin(head) {
         Ok(origin) => server.handle(catalog(), head, origin, body),
@@ -83,10 +87,10 @@ pub(super) fn handle(server: &Server, head: &Head<'_>, body: &[u8]) -> McpReply 
 /// The status and the parsed body of the response to `body`; `null` if there is no body.
 pub(super) fn post(head: &Head<'_>, body: impl AsRef<[u8]>) -> (u16, Value) {
     let reply = handle(&server(), head, body.as_ref());
-    let body = match reply.body.is_empty() {
-        true => Value::Null,
-        false => serde_json::from_slice(&reply.body).expect("the body is JSON"),
-    };
+    if reply.body.is_empty() {
+        return (reply.status, Value::Null);
+    }
+    let body = serde_json::from_slice(&reply.body).expect("the body is JSON");
     (reply.status, body)
 }
 
