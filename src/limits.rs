@@ -400,7 +400,6 @@ impl Account {
             client.ledger.remove(bytes);
         }
     }
-
 }
 
 impl Drop for AccountLedgers {

@@ -175,7 +175,10 @@ mod tests {
         for cursor in [json!(5), json!(true), json!(["1.log.a"])] {
             let issues = list(2, json!({"cursor": cursor})).expect_err("it is no string");
             let message = issues.to_string();
-            assert!(message.starts_with("cursor: must be the next_cursor"), "{message}");
+            assert!(
+                message.starts_with("cursor: must be the next_cursor"),
+                "{message}"
+            );
         }
         let first = changed(2, json!({}));
         for cursor in [json!(null), json!("")] {

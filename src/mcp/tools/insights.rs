@@ -99,7 +99,10 @@ fn read_period(catalog: &Catalog, arguments: &mut Arguments<'_>) -> Option<Perio
 /// Compares the reviews of `period` with those of the same number of days before.
 fn compare_with_before(catalog: &Catalog, period: Period) -> Value {
     let days = period.until.days() + 1 - period.since.days();
-    let before = match (days_before(period.since, days), days_before(period.since, 1)) {
+    let before = match (
+        days_before(period.since, days),
+        days_before(period.since, 1),
+    ) {
         (Some(since), Some(until)) => figures_of_period(catalog, Period { since, until }),
         _ => Value::Null,
     };

@@ -18,9 +18,7 @@ use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::{ANSWER_BYTES_MAX, NOT_READY, ResultJson, add_member, add_text};
 use crate::model::Row;
 use crate::search::envelope::{HEAD_BYTES_MAX, push_head, push_tail};
-use crate::search::filter::{
-    Cursor, Filter, Query, Sort, TERMS_MAX, Term, Words, is_of_word,
-};
+use crate::search::filter::{Cursor, Filter, Query, Sort, TERMS_MAX, Term, Words, is_of_word};
 use crate::search::fold::{find_folded, fold};
 use crate::search::hints::{Hint, hints};
 use crate::search::include;
@@ -549,12 +547,7 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, tail: &[u8]) -> Res
 }
 
 /// Returns where the next page begins if only the first `returned` reviews of `page` are listed.
-fn next_page(
-    catalog: &Catalog,
-    page: &Page,
-    query: &Query<'_>,
-    returned: usize,
-) -> Option<Cursor> {
+fn next_page(catalog: &Catalog, page: &Page, query: &Query<'_>, returned: usize) -> Option<Cursor> {
     let is_complete = returned == page.rows.len();
     // The order by relevance has no next page.
     if is_complete || page.ranked.is_some() {

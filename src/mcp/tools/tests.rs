@@ -6,9 +6,7 @@ use std::sync::Arc;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use super::{
-    Members, TOOLS, get_aspect_sentiment, get_technician, search, search_reviews,
-};
+use super::{Members, TOOLS, get_aspect_sentiment, get_technician, search, search_reviews};
 use crate::dataset::NAME_BYTES_MAX;
 use crate::dataset::names::add_listed;
 use crate::dataset::sample;
