@@ -1,4 +1,4 @@
-//! `reviewd check DIR`: prints every error and warning that the service would find in a data directory.
+//! `reviewd check DIR`: prints the errors and warnings that the service would find in a data directory.
 
 use std::path::{Path, PathBuf};
 

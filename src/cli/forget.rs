@@ -92,5 +92,5 @@ fn check_ids(ids: &[String], merge: &Merge<'_>, list: &[RemovedReview]) -> Resul
         "no review has the id {}; nothing was changed",
         unknown.join(", ")
     );
-    Err(Failure::new(Status::Data, message))
+    Err(Failure::new(Status::NoInput, message))
 }

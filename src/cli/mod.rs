@@ -61,10 +61,10 @@ Flags without a command are those of `serve`.
 
 Exit status:
   0   success                              69  an address, a lock or a database is not available
-  1   healthcheck: not healthy             73  init: the directory has data files
+  1   healthcheck: not healthy             73  the directory has files already
   64  wrong flags                          74  reading or writing failed
   65  errors in data files or sources      78  a setting is wrong
-  66  no data files, or no subscription    70  a thread panicked";
+  66  no data files, or nothing of that id 70  a thread panicked";
 
 const SERVE_AFTER_HELP: &str = "\
 Times are whole numbers with ms, s, m, h or d; sizes with KiB, MiB or GiB.
@@ -224,7 +224,7 @@ enum Command {
     /// Serve the reviews over HTTP; the default command
     #[command(after_help = SERVE_AFTER_HELP)]
     Serve(Box<config::ServeArgs>),
-    /// Check the data files, and list every error and warning
+    /// Check the data files, and list errors and warnings
     Check(check::CheckArgs),
     /// Serve the Model Context Protocol on standard input and output, for clients that start local servers
     #[command(after_help = "Messages are single lines; standard output carries only responses.")]

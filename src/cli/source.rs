@@ -174,7 +174,7 @@ fn remove_source(data: &Path, id: &str) -> Result<(), Failure> {
     list.sources.retain(|source| source.id != id);
     if list.sources.len() == before {
         let message = format!("no source has the id {id}; nothing was changed");
-        return Err(Failure::new(Status::Data, message));
+        return Err(Failure::new(Status::NoInput, message));
     }
     write_sources(data, &list)?;
     print(format!("{id}: removed; its reviews stay\n").as_bytes())

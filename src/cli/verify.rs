@@ -79,7 +79,7 @@ fn chosen_ids(args: &VerifyArgs, merge: &Merge<'_>) -> Result<Vec<String>, Failu
             "no review has the id {}; nothing was changed",
             unknown.join(", ")
         );
-        return Err(Failure::new(Status::Data, message));
+        return Err(Failure::new(Status::NoInput, message));
     }
     let mut ids = args.ids.clone();
     if let Some(source) = &args.all_from {

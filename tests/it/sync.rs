@@ -285,7 +285,7 @@ fn sources_are_added_listed_and_removed() {
     let data = folder.path().to_str().unwrap();
     let listed = run(&["source", "list", "--data", data]).with(0);
     assert_eq!(listed, format!("own: json {}\n", platform.url("json")));
-    run(&["source", "remove", "other", "--data", data]).with(65);
+    run(&["source", "remove", "other", "--data", data]).with(66);
     run(&["source", "remove", "own", "--data", data]).with(0);
     let said = sync(&folder, &[]).with(66);
     assert!(said.contains("there is no source"), "{said}");

@@ -151,7 +151,7 @@ fn reviews_are_verified_afterwards() {
     assert_eq!(verification()[0], json!([true, purchase]));
     verify(&["--all-from", "google", "--withdraw"], 0);
     assert_eq!(verification()[0], json!([false, null]));
-    let said = verify(&["gone"], 65);
+    let said = verify(&["gone"], 66);
     assert!(said.contains("no review has the id gone"), "{said}");
     let said = verify(&["--all-from", "yelp"], 65);
     assert!(said.contains("the sources are: google"), "{said}");

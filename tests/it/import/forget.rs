@@ -65,7 +65,7 @@ fn forgotten_ids_are_listed_once_and_need_a_reason() {
         (&["r00001"][..], 64, "--reason"),
         (&["r00001", "--reason", " "], 64, "--reason"),
         (&["no id", "--reason", "x"], 64, "no id"),
-        (&["r00001", "gone", "--reason", "x"], 65, unknown),
+        (&["r00001", "gone", "--reason", "x"], 66, unknown),
         (&["r00001", "r00001", "--reason", "x"], 0, "r00001: removed"),
         (&["r00001", "r00000", "--reason", "x"], 0, known),
     ] {
