@@ -93,7 +93,7 @@ pub fn read(directory: &Path) -> Result<Files, FileError> {
 /// If it is too large, or cannot be read, or if others can read it.
 pub fn read_notices(directory: &Path) -> Result<Option<Vec<u8>>, FileError> {
     let path = directory.join(NOTICES.name);
-    // Without metadata, reading tells why.
+    // If there is no metadata, `read_file` tells why.
     let mode = fs::metadata(&path).map_or(0, |metadata| metadata.mode() & 0o777);
     if mode & OTHERS_MODE != 0 {
         let cause = ReadCause::Exposed(mode);
@@ -229,8 +229,8 @@ impl Stamps {
         newest
     }
 
-    /// Returns how long to wait until nothing has been written for [`QUIET`], or `None` if nothing has; `now_ms` is in
-    /// milliseconds since 1970.
+    /// Returns how long to wait until nothing has been written for [`QUIET`], or `None` if that is so already. `now_ms` is the
+    /// time in milliseconds since 1970.
     ///
     /// Times in the future are ignored, because a shared volume may have another clock. As such times do not show when a file
     /// was written, files that differ from their `last` state are always waited for.

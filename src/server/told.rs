@@ -96,7 +96,8 @@ impl ToldChanges {
         // What is left is neither published nor recorded: it was added by hand, and deleted again.
         let left: Vec<String> = next.before.keys().cloned().collect();
         for id in left {
-            // As if a removal had been recorded before it was told as published: so the removal is told now.
+            // With a record that is older than all that was told, a removal that was told keeps its time; any other is
+            // told now.
             let mut at = Some(Timestamp::MIN);
             next.tell(&id, None, &mut at);
             dataset.changes.removed.push(RemovedChange { id, at });
