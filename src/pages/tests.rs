@@ -326,6 +326,24 @@ fn the_link_to_more_reviews_goes_on_after_the_last_one_shown() {
 }
 
 #[test]
+fn the_link_to_more_reviews_says_how_many_the_next_page_has() {
+    let pages = sample();
+    let mut page = text(&pages, "/");
+    let mut last_label = String::new();
+    while let Some((_, rest)) = page.split_once("href=\"/?cursor=") {
+        let (cursor, rest) = rest.split_once('#').expect("an anchor");
+        let (_, rest) = rest.split_once('>').expect("a label");
+        let (label, _) = rest.split_once('<').expect("its end");
+        last_label = label.to_owned();
+        let next = ask(&pages, &format!("cursor={cursor}")).expect("a page");
+        let count = next.matches("<article").count();
+        assert_eq!(last_label, format!("Show {count} more"));
+        page = next;
+    }
+    assert_eq!(last_label, "Show 17 more");
+}
+
+#[test]
 fn every_language_renders_every_page() {
     let pages = sample();
     for language in crate::pages::Language::all() {
