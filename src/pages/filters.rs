@@ -139,21 +139,26 @@ impl Pages {
         value: &str,
         aspect: Option<&Aspect>,
     ) -> String {
-        match (name, value) {
-            ("rating", stars) => t.counted(&t.star_count, stars.parse().unwrap_or(0)),
-            ("has_reply", "true") => t.with_reply.clone(),
-            ("has_reply", _) => t.without_reply.clone(),
-            ("has_photos", "true") => t.with_photos.clone(),
-            ("has_photos", _) => t.without_photos.clone(),
-            ("verified_by", words) => verification_label(t, words),
-            ("mentions_service", id) => service_label(&self.snapshot, id).to_owned(),
-            ("mentions_technician", person) => person.to_owned(),
-            ("aspect", id) => aspect.map_or(id, |aspect| &aspect.label).to_owned(),
-            ("polarity", tone) => tone_label(t, tone).to_owned(),
-            ("language", tag) => language_name(tag).to_owned(),
-            ("source", source) => source_name(source, t),
-            ("location", location) => self.location_label(location).to_owned(),
-            _ => format!("{}: {value}", parameter_label(t, name)),
+        // Of a value that is not valid the chip shows what the visitor has asked for.
+        let as_asked = format!("{}: {value}", parameter_label(t, name));
+        match name {
+            "rating" => match value.parse() {
+                Ok(stars) => t.counted(&t.star_count, stars),
+                Err(_) => as_asked,
+            },
+            "has_reply" if value.eq_ignore_ascii_case("true") => t.with_reply.clone(),
+            "has_reply" if value.eq_ignore_ascii_case("false") => t.without_reply.clone(),
+            "has_photos" if value.eq_ignore_ascii_case("true") => t.with_photos.clone(),
+            "has_photos" if value.eq_ignore_ascii_case("false") => t.without_photos.clone(),
+            "verified_by" => verification_label(t, value),
+            "mentions_service" => service_label(&self.snapshot, value).to_owned(),
+            "mentions_technician" => value.to_owned(),
+            "aspect" => aspect.map_or(value, |aspect| &aspect.label).to_owned(),
+            "polarity" => tone_label(t, value).to_owned(),
+            "language" => language_name(value).to_owned(),
+            "source" => source_name(value, t),
+            "location" => self.location_label(value).to_owned(),
+            _ => as_asked,
         }
     }
 

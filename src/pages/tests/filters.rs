@@ -71,6 +71,40 @@ fn a_filter_that_all_reviews_pass_is_not_offered() {
     assert!(!page.contains("verified_by"), "{page}");
 }
 
+/// The labels of the chips that remove a filter.
+fn used_labels(page: &str) -> Vec<&str> {
+    let labels = page.split("aria-label=\"Remove the filter ").skip(1);
+    labels.filter_map(|rest| rest.split('"').next()).collect()
+}
+
+#[test]
+fn a_switch_in_capital_letters_has_the_chip_of_its_value() {
+    let pages = pages_to_filter();
+    for (query, label) in [
+        ("has_photos=true", "With photos"),
+        ("has_photos=True", "With photos"),
+        ("has_photos=FALSE", "Without photos"),
+        ("has_reply=True", "With reply"),
+        ("has_reply=False", "Without reply"),
+    ] {
+        let page = ask(&pages, query).expect("a page");
+        assert_eq!(used_labels(&page), [label], "{query}");
+    }
+}
+
+#[test]
+fn a_filter_that_is_not_valid_has_a_chip_with_what_was_asked() {
+    let pages = pages_to_filter();
+    for (query, label) in [
+        ("rating=nine", "Stars: nine"),
+        ("has_photos=some", "With photos: some"),
+        ("has_reply=some", "With reply: some"),
+    ] {
+        let page = ask(&pages, query).expect_err("no such value");
+        assert_eq!(used_labels(&page), [label], "{query}");
+    }
+}
+
 #[test]
 fn the_chip_of_a_verification_names_it_and_removes_it() {
     let page = ask(&pages_to_filter(), "verified_by=platform,account").expect("a page");
