@@ -169,8 +169,26 @@ pub(super) fn without_direction(text: &str) -> String {
     text.replace(turns_direction, "")
 }
 
-/// Returns `text` as one line of Markdown, with every character that has a meaning there escaped.
+/// Returns `text` as one line of Markdown, with every character escaped that has a meaning in a line or at its beginning.
 pub(super) fn markdown(text: &str) -> String {
+    let line = escaped_line(text);
+    let after_number = line.trim_start_matches(|first: char| first.is_ascii_digit());
+    let is_numbered = after_number.len() < line.len()
+        && [". ", ") "]
+            .iter()
+            .any(|mark| after_number.starts_with(mark));
+    if is_numbered {
+        let digits = &line[..line.len() - after_number.len()];
+        return format!("{digits}\\{after_number}");
+    }
+    if line.starts_with(['-', '+', '=']) {
+        return format!("\\{line}");
+    }
+    line
+}
+
+/// Escapes the characters that have a meaning anywhere in a line.
+fn escaped_line(text: &str) -> String {
     let text = without_direction(text);
     let escaped = text.split_whitespace().map(|word| {
         let mut out = String::with_capacity(word.len());
@@ -247,6 +265,22 @@ mod tests {
         let out = markdown(" [a](javascript:x)\n# *b* <!--\u{202e}&amp;`\\ Inc.! ");
         let expected = r"\[a\](javascript:x) \# \*b\* \<\!--\&amp;\`\\ Inc.\!";
         assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn a_text_is_no_item_of_a_markdown_list() {
+        for (text, expected) in [
+            ("- all reviews", r"\- all reviews"),
+            ("+ all reviews", r"\+ all reviews"),
+            ("1. FC Adler", r"1\. FC Adler"),
+            ("12) Adler", r"12\) Adler"),
+            ("=== ", r"\==="),
+            ("4.5 stars", "4.5 stars"),
+            ("24-hour service", "24-hour service"),
+            ("2026", "2026"),
+        ] {
+            assert_eq!(markdown(text), expected);
+        }
     }
 
     #[test]
