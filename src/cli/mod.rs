@@ -364,7 +364,7 @@ fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
         let command_name = command.get_name().to_owned();
         let has_groups = ["serve", "config"].contains(&&*command_name);
         let mut group = None;
-        command.mut_args(|flag| {
+        let command = command.mut_args(|flag| {
             let is_shared = shared.contains(flag.get_id());
             let Some(name) = name_of(&flag, is_shared) else {
                 return flag;
@@ -393,8 +393,21 @@ fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
             } else {
                 flag.env(None::<&str>)
             }
-        })
+        });
+        command
+            .mut_subcommands(|inner| inner.mut_args(|flag| without_unused_variable(flag, &is_used)))
     })
+}
+
+/// Returns a flag of a command's own command, which reads its variable if `is_used` accepts the name.
+fn without_unused_variable(flag: clap::Arg, is_used: impl Fn(&str) -> bool) -> clap::Arg {
+    let variable = flag
+        .get_env()
+        .map(|name| name.to_string_lossy().into_owned());
+    match variable {
+        Some(variable) if !is_used(&variable) => flag.env(None::<&str>),
+        _ => flag,
+    }
 }
 
 /// Returns the name by which a variable sets an argument. An argument that has no name itself has one if `serve` has a
