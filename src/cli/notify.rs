@@ -350,9 +350,15 @@ fn find<'s>(settings: &'s [NoticeSetting], id: &str) -> Result<&'s NoticeSetting
     })
 }
 
-/// Changes the targets in the file, and replaces it if the result is valid.
+/// Changes the targets in the file, and replaces it if the result is valid. Waits while another command changes the
+/// directory, so that none undoes the change of another.
 fn change(data: &Path, change: impl FnOnce(&mut Vec<Value>)) -> Result<(), Failure> {
     let path = data.join(NOTICES.name);
+    let locked = File::open(data).and_then(|folder| folder.lock().map(|()| folder));
+    let _lock = locked.map_err(|error| {
+        let message = format!("{}: cannot be locked: {error}", data.display());
+        Failure::new(Status::Io, message)
+    })?;
     let bytes = files::read_notices(data)?;
     let mut document = match &bytes {
         // It was checked when the settings were read.

@@ -184,3 +184,33 @@ fn empty_variables_of_test_count_as_unset() {
     let printed = Ended::of(&mut command).with(66);
     assert!(printed.contains("there are no targets"), "{printed}");
 }
+
+#[test]
+fn targets_that_are_added_at_the_same_time_are_all_there() {
+    let site = Site::new(1);
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    std::thread::scope(|scope| {
+        for name in names {
+            let site = &site;
+            scope.spawn(move || {
+                let url = "https://x.example/secret";
+                notify(site, &["add", "slack", url, "--id", name]).with(0);
+            });
+        }
+    });
+    let left = notify(&site, &["list", "--format", "json"]).json(0);
+    let targets = left["notices"].as_array().expect("a list").iter();
+    let mut ids: Vec<&str> = targets.filter_map(|one| one["id"].as_str()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, names);
+}
+
+#[test]
+fn test_obeys_the_address_guard() {
+    let site = Site::new(1);
+    let receiver = Subscriber::good();
+    notify(&site, &["add", "slack", &receiver.callback("/secret")]).with(0);
+    let printed = notify(&site, &["test"]).with(69);
+    assert!(printed.starts_with("slack: blocked\n"), "{printed}");
+    assert_eq!(receiver.connections(), 0);
+}
