@@ -265,7 +265,7 @@ fn import(
     if !outcomes.values().any(SourceOutcome::has_pages) {
         return Ok(counts);
     }
-    let folder = open_when_free(data)?;
+    let folder = when_free(|| Folder::open(data, false))?;
     let mut merge = folder.merge()?;
     merge.ignore(folder.ignored.clone().into_iter().map(|entry| entry.id));
     for source in sources {
@@ -292,18 +292,17 @@ fn import(
     Ok(counts)
 }
 
-/// Opens the folder, and waits while another command changes it.
-fn open_when_free(data: &Path) -> Result<Folder, Failure> {
-    let mut tried = 0;
-    loop {
-        tried += 1;
-        match Folder::open(data, false) {
-            Err(failure) if matches!(failure.status, Status::Unavailable) && tried < LOCK_TRIES => {
+/// Calls `open`, which locks the folder, again and again while another command has the lock.
+fn when_free<T>(open: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
+    for _ in 1..LOCK_TRIES {
+        match open() {
+            Err(failure) if matches!(failure.status, Status::Unavailable) => {
                 thread::sleep(LOCK_WAIT);
             }
             opened => return opened,
         }
     }
+    open()
 }
 
 /// A page of a source is not an export.
@@ -459,7 +458,7 @@ fn write_state(data: &Path, read: &[RemoteSource], mut state: SyncState) -> Resu
         let is_listed = listed.iter().any(|source| source.id == *id);
         is_listed || read.iter().any(|source| source.id == *id)
     });
-    let _lock = lock(data)?;
+    let _lock = when_free(|| lock(data))?;
     let reviews = data.join(crate::dataset::REVIEWS.name);
     let path = data.join(SYNC_FILE);
     let like = if path.exists() { None } else { Some(&*reviews) };

@@ -5,6 +5,8 @@ mod replay;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use reviewd::server::DataSource;
 use serde_json::{Value, json};
@@ -240,6 +242,29 @@ fn a_source_that_asks_for_time_is_left_alone_until_then() {
         "{said}"
     );
     assert_eq!(platform.asked(), [] as [String; 0]);
+}
+
+#[test]
+fn the_state_is_written_after_another_command_has_left_the_folder() {
+    let platform = Platform::with(&IDS);
+    let folder = Folder::new();
+    add(&folder, &platform, "yotpo", &[]);
+    platform.fail(0, &[Fault::Status(401, 0)]);
+    let held = fs::File::open(folder.path()).unwrap();
+    held.lock().unwrap();
+    thread::scope(|scope| {
+        let synced = scope.spawn(|| sync(&folder, &[]));
+        wait_until("the source is asked", || !platform.asked().is_empty());
+        // A command that did not wait for the folder would end now.
+        let began = Instant::now();
+        wait_until("it waits", || {
+            synced.is_finished() || began.elapsed() >= Duration::from_secs(1)
+        });
+        held.unlock().unwrap();
+        let said = synced.join().unwrap().with(69);
+        assert!(said.contains("not read: yotpo"), "{said}");
+    });
+    assert_eq!(state(&folder, "yotpo")["failures"], 1);
 }
 
 #[test]
