@@ -213,7 +213,7 @@ fn print_report(report: &Report, args: &ImportArgs) -> Result<(), Failure> {
     print(rendered.as_bytes())
 }
 
-/// Fails if refused records have prevented that anything is written: by `--strict` (`is_prevented`), or because the
+/// Fails if refused records have prevented that any record is written: by `--strict` (`is_prevented`), or because the
 /// sources have no others.
 fn check_refused(report: &Report, is_prevented: bool) -> Result<(), Failure> {
     let refused = report.refused_count;
@@ -225,7 +225,13 @@ fn check_refused(report: &Report, is_prevented: bool) -> Result<(), Failure> {
     } else {
         return Ok(());
     };
-    let message = format!("{refused} refused{why}: nothing was written");
+    // Pictures of reviews that were stored before may have been written.
+    let end = if report.written {
+        ""
+    } else {
+        ": nothing was written"
+    };
+    let message = format!("{refused} refused{why}{end}");
     Err(Failure::new(Status::Data, message))
 }
 

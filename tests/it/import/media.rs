@@ -174,6 +174,25 @@ fn pictures_of_reviews_imported_before_are_fetched_later() {
 }
 
 #[test]
+fn pictures_that_were_written_are_not_denied_if_all_records_are_refused() {
+    let platform = Platform::start(false);
+    let (folder, export) = folder(&platform, &["a.png"]);
+    folder.import(&[&export]);
+    let refused = folder.file(
+        "refused.csv",
+        "id,author,rating,date,text\n9,Bo,9,2024-03-04,Fair.\n",
+    );
+    let ca = folder.path().join("ca.pem");
+    let ca = ca.to_str().expect("a path of text");
+    let flags = ["--media", "--media-ca", ca, "--allow-private-media"];
+    let end = "1 refused, and there was nothing else";
+    let said = folder.says(&[&[&*refused], &flags[..]].concat(), 65, end);
+    assert!(said.contains("written, updated_at"), "{said}");
+    assert!(!said.contains("nothing was written"), "{said}");
+    assert_eq!(photo_files(&folder).len(), 1);
+}
+
+#[test]
 fn what_is_no_picture_stays_where_it_is_and_is_reported() {
     let platform = Platform::start(false);
     let (folder, export) = folder(&platform, &["page", "gone.png"]);
