@@ -3,8 +3,8 @@
 //!
 //! Data flow: `known` learns from the dataset's own stars (`own_stars`). `parts` reads each review once, in the language
 //! that it states or that was detected with its file: sentences and words (`text`), aspects (`aspect`), the evidence about
-//! each mention (`evidence`, which has the formula, and `text_model`), phrases (`topics`). `read` adds what was learned.
-//! `totals`, `entities` and `summary` aggregate it into the value [`Insights`], serialized once by serde. The dataset is the
+//! each mention (`evidence`, which has the formula, and `text_model`), phrases (`topic_phrases`). `read` adds what was learned.
+//! `totals`, `topics`, `entities` and `summary` aggregate it into the value [`Insights`], serialized once by serde. The dataset is the
 //! only input, so replicas agree. What unchanged reviews gave before a reload is used again ([`ReviewReadings`]); it never
 //! changes the result.
 
@@ -22,10 +22,12 @@ mod parts;
 mod people;
 mod read;
 mod sentences;
+mod stance;
 mod star_weights;
 mod summary;
 mod text;
 pub mod text_model;
+mod topic_phrases;
 mod topics;
 mod totals;
 
@@ -64,7 +66,7 @@ use totals::rounded;
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// Name and version of the method.
-const MODEL: &str = "reviewd-evidence-13";
+const MODEL: &str = "reviewd-evidence-14";
 
 /// The insights as published bytes and as a parsed value.
 #[derive(Clone, Debug)]
@@ -153,11 +155,16 @@ fn insights(dataset: &Dataset, derived: &Derived) -> Insights {
     let derived_summary =
         || summary::summary(reviews, overall_sentiment.as_ref()?, &aspects, words);
     let summary = editorial.summary.clone().or_else(derived_summary);
-    let listed = |lang| &derived.known[&Some(lang)].phrases;
     let name_candidates = derived.names.candidates(dataset);
     let shown = aspects.iter().flat_map(|aspect| &aspect.top_phrases);
     let shown: HashSet<&str> = shown.map(String::as_str).collect();
-    let topics = topics::topics(dataset, &derived.phrases, &name_candidates, &shown, listed);
+    let topics = topics::topics(
+        dataset,
+        &derived.known,
+        &derived.phrases,
+        &name_candidates,
+        &shown,
+    );
     let origin = match (&editorial.summary, &summary) {
         (Some(_), _) => "editorial",
         (None, Some(_)) => "derived",

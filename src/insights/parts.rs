@@ -17,7 +17,7 @@ use super::known::KnownLanguages;
 use super::own_stars::SENTENCES_MAX;
 use super::people::NameCounts;
 use super::text_model::{Sentence, Weights};
-use super::topics::Counts;
+use super::topic_phrases::Counts;
 use crate::dataset::mentions::Finder;
 use crate::dataset::names::comparable;
 use crate::model::{Dataset, Review, Taxonomy};
@@ -268,7 +268,7 @@ impl PartReader<'_> {
                 tilts.push(tilt);
                 if let Some(lang) = lang {
                     let phrases = &mut counts.phrases;
-                    phrases.count(number, review, lang, &sentence.words, tilt);
+                    phrases.count(number, review, lang, &sentence.words);
                     counts.names.count(number, &sentence.words);
                 }
             }

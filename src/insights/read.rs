@@ -11,7 +11,7 @@ use super::known::{Known, KnownLanguages, known_languages, language};
 use super::own_stars::{GramReader, OwnSum};
 use super::parts::{MentionReading, Part, PartReader, PartReading, ReviewReadings, divide};
 use super::people::NameCounts;
-use super::topics::Counts;
+use super::topic_phrases::Counts;
 use crate::dataset::chunks::over_jobs;
 use crate::dataset::mentions::Finder;
 use crate::model::insights::Polarity;

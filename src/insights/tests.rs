@@ -926,7 +926,11 @@ fn among_others<'r>(reviews: &[(u8, &'r str)]) -> Vec<(u8, &'r str)> {
 
 /// The topics of these reviews, each with its sign.
 fn topics_of(reviews: &[(u8, &str)]) -> Vec<String> {
-    let value = parsed(&dataset_of(&among_others(reviews)));
+    signed_topics(&parsed(&dataset_of(&among_others(reviews))))
+}
+
+/// The topics of a document, each with its sign.
+fn signed_topics(value: &Value) -> Vec<String> {
     let mut topics = Vec::new();
     for topic in list(&value["topics"]) {
         let sign = if topic["polarity"] == "positive" {
@@ -1095,6 +1099,129 @@ fn at_most_ten_topics_are_listed() {
     }
     let value = parsed(&dataset_of(&reviews));
     assert_eq!(list(&value["topics"]).len(), 10);
+}
+
+/// The topics of German reviews of a business with this name, each with its sign.
+fn german_topics(name: &str, reviews: &[(u8, &str)]) -> Vec<String> {
+    let others = [(5, "Wir waren zufrieden."), (1, "Es war furchtbar.")];
+    let texts = [reviews.repeat(8), others.repeat(40)].concat();
+    let mut dataset = dataset_of(&texts);
+    dataset.business.name = name.to_owned();
+    for review in &mut dataset.reviews {
+        review.language = Some("de".to_owned());
+    }
+    signed_topics(&parsed(&dataset))
+}
+
+#[test]
+fn what_long_reviews_name_with_all_else_is_no_topic() {
+    let nouns = "bench lamp sofa mirror gate fence pond shed chair desk shelf drawer window curtain \
+                 blanket candle ladder bucket barrel basket";
+    let many = nouns.replace(' ', ", the ");
+    for (rest, is_topic) in [("", true), (&*many, false)] {
+        let praise = "The river, the lake and the hill were lovely.";
+        let complaint = format!("The carpet was dirty and awful. We saw the {rest}.");
+        let reviews = [
+            vec![(5, praise); 100],
+            vec![(5, "The carpet was lovely."); 8],
+            vec![(1, &*complaint); 30],
+            vec![(1, "It was horrible."); 100],
+        ];
+        let topics = signed_topics(&parsed(&dataset_of(&reviews.concat())));
+        let listed = topics.contains(&"-carpet".to_owned());
+        assert_eq!(listed, is_topic, "{topics:?}");
+    }
+}
+
+#[test]
+fn a_topic_links_to_reviews_with_an_opinion_of_its_sign() {
+    let reviews = [
+        (1, "The carpet was dirty and awful."),
+        (1, "The carpet was beautiful, but it was horrible."),
+        (1, "The carpet was torn, ugly and disgusting."),
+        (5, "The garden was lovely."),
+    ];
+    let value = parsed(&dataset_of(&among_others(&reviews)));
+    let mut topics = list(&value["topics"]).iter();
+    let carpet = topics.find(|topic| topic["phrase"] == "carpet");
+    for id in list(&carpet.expect("a topic")["review_ids"]) {
+        let row: usize = id.as_str().expect("an id")[1..].parse().expect("a row");
+        assert_ne!(row % 4, 1, "{id}");
+    }
+}
+
+#[test]
+fn a_word_without_an_opinion_about_it_is_no_topic() {
+    let topics = german_topics(
+        "Werkstatt Vogt",
+        &[
+            (
+                1,
+                "Wir haben die Lampe am Montag bestellt. Der Teppich war schmutzig.",
+            ),
+            (5, "Der Garten ist wunderbar."),
+        ],
+    );
+    assert!(topics.contains(&"-teppich".to_owned()), "{topics:?}");
+    assert!(!topics.contains(&"-lampe".to_owned()), "{topics:?}");
+}
+
+#[test]
+fn names_of_businesses_are_no_topics() {
+    let topics = german_topics(
+        "Clementinenhaus",
+        &[
+            (5, "Das Clemi ist wunderbar. Der Garten ist wunderbar."),
+            (
+                1,
+                "Die MHH ist furchtbar. Der Teppich ist furchtbar. Das WLAN ist furchtbar.",
+            ),
+            (1, "Die Filiale ist furchtbar. Der Aufzug ist furchtbar."),
+        ],
+    );
+    for none in ["clemi", "mhh", "filiale"] {
+        let listed = topics.iter().any(|topic| topic[1..] == *none);
+        assert!(!listed, "{none}: {topics:?}");
+    }
+    for topic in ["+garten", "-teppich", "-wlan", "-aufzug"] {
+        assert!(topics.contains(&topic.to_owned()), "{topics:?}");
+    }
+}
+
+#[test]
+fn words_with_one_meaning_are_one_topic() {
+    let topics = german_topics(
+        "Werkstatt Vogt",
+        &[
+            (
+                1,
+                "Der Kundenservice ist furchtbar. Die Teppichfarbe ist furchtbar.",
+            ),
+            (
+                1,
+                "Der Kundendienst ist furchtbar. Der Teppich ist furchtbar.",
+            ),
+            (5, "Der Garten ist wunderbar."),
+        ],
+    );
+    for one in ["-kunden", "-teppich"] {
+        let listed = topics.iter().filter(|topic| topic.starts_with(one));
+        assert_eq!(listed.count(), 1, "{topics:?}");
+    }
+}
+
+#[test]
+fn what_good_reviews_criticize_is_no_topic_of_praise() {
+    let topics = topics_of(&[
+        (
+            5,
+            "The carpet was dirty and awful. We loved the beautiful garden.",
+        ),
+        (5, "The carpet was disgusting. The garden was lovely."),
+        (1, "The heater was broken, terrible."),
+    ]);
+    assert!(!topics.contains(&"+carpet".to_owned()), "{topics:?}");
+    assert!(topics.contains(&"+garden".to_owned()), "{topics:?}");
 }
 
 #[test]

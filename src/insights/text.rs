@@ -42,6 +42,8 @@ pub(super) struct Item {
     pub(super) entry: Entry,
     pub(super) is_word: bool,
     pub(super) is_capital: bool,
+    /// Whether it has several letters, and none in lower case ("MHH").
+    pub(super) is_all_capital: bool,
     /// Hash of its form (`inflection`), and whether it belongs to an idiom; both set by `Phrases::find`.
     pub(super) form: u64,
     pub(super) is_idiom: bool,
@@ -78,6 +80,7 @@ impl TextWords {
             let lower = &self.lower[lower_start..];
             let key = key(lower);
             let entry = entry(key, lower);
+            let is_capital = text.starts_with(char::is_uppercase);
             clause += u16::from(entry.is_clause);
             if entry.is_clause || entry.is_phrase {
                 reach = 0;
@@ -92,7 +95,8 @@ impl TextWords {
                 is_idiom: false,
                 entry,
                 is_word,
-                is_capital: text.starts_with(char::is_uppercase),
+                is_capital,
+                is_all_capital: is_capital && is_all_capital(text),
                 negated: reach > 0 && is_word,
                 clause,
             });
@@ -102,6 +106,11 @@ impl TextWords {
                 reach = reach.saturating_sub(1);
             }
         }
+    }
+
+    /// Whether a word of the sentence is a negation.
+    pub(super) fn has_negation(&self) -> bool {
+        self.items.iter().any(|item| item.entry.negates)
     }
 
     /// Returns the word or punctuation mark in lower case; `0` if it is a number.
@@ -159,6 +168,18 @@ pub(super) fn push_lower(lower: &mut String, text: &str) {
             lower.push(if character == '’' { '\'' } else { character });
         }
     }
+}
+
+/// Whether `text` has several letters and all of them are capital ones.
+fn is_all_capital(text: &str) -> bool {
+    let mut capitals = 0;
+    for letter in text.chars() {
+        if letter.is_lowercase() {
+            return false;
+        }
+        capitals += u32::from(letter.is_uppercase());
+    }
+    capitals >= 2
 }
 
 /// Returns how many bytes at the start of `text` belong to the word before it: letters and digits, and joiners between them.

@@ -266,7 +266,7 @@ pub struct InsightsTopic {
     /// The aspect of the taxonomy that lists the phrase.
     #[serde(default)]
     pub aspect: Option<String>,
-    /// The newest reviews.
+    /// The newest reviews of its group with an opinion of its polarity about it.
     #[serde(default)]
     pub review_ids: Vec<String>,
 }

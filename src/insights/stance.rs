@@ -1,0 +1,98 @@
+//! What a review says of a phrase: the evidence that makes a candidate a topic.
+//!
+//! The stars of a review are not what it says of each thing. So the words around each mention are judged again, for some
+//! reviews of each candidate: by the text model in English, else by the listed opinions, the negations, and the words learned
+//! from the stars. Neither the stars of the review count nor the words of the phrase itself, which are learned words, too.
+
+use std::ops::Range;
+
+use super::evidence::{Context, Reader, stars};
+use super::known::{Known, KnownLanguages};
+use super::own_stars::GramReader;
+use super::text_model::Sentence;
+use super::topic_phrases::{PhraseKey, visit_uses};
+use crate::model::Dataset;
+use crate::model::insights::Polarity;
+use crate::wire::sentence::sentences;
+
+/// The least evidence for praise or complaint that counts, in units of 1/64: less than one listed opinion.
+const TILT_MIN: i32 = 32;
+
+/// Judges what reviews say of phrases; its buffers are reused.
+pub(super) struct StanceReader<'d> {
+    dataset: &'d Dataset,
+    known: &'d KnownLanguages,
+    sentence: Sentence,
+    grams: GramReader,
+}
+
+impl<'d> StanceReader<'d> {
+    pub(super) fn new(dataset: &'d Dataset, known: &'d KnownLanguages) -> StanceReader<'d> {
+        StanceReader {
+            dataset,
+            known,
+            sentence: Sentence::default(),
+            grams: GramReader::default(),
+        }
+    }
+
+    /// Returns what the review of `row` says of a phrase, in all its mentions together; neutral if it has no opinion of it.
+    /// In a language without any evidence the stars decide.
+    pub(super) fn stance(&mut self, row: u32, phrase: PhraseKey) -> Polarity {
+        let dataset = self.dataset;
+        let review = &dataset.reviews[row as usize];
+        let languages = self.known;
+        let Some(known) = languages.get(&Some(phrase.lang)) else {
+            return Polarity::Neutral;
+        };
+        if known.reader == Reader::Stars {
+            return of_tilt(stars(Some(review.rating)));
+        }
+        let mut tilt = 0;
+        for range in sentences(&review.text) {
+            let text = &review.text[range];
+            self.sentence.read(text);
+            known.phrases.find(&mut self.sentence.words);
+            for mention in self.mentions(phrase) {
+                tilt += self.tilt(row, text, &mention, known);
+            }
+        }
+        of_tilt(tilt)
+    }
+
+    /// The byte ranges of the phrase in the sentence.
+    fn mentions(&self, phrase: PhraseKey) -> Vec<Range<usize>> {
+        let mut ranges = Vec::new();
+        visit_uses(&self.sentence.words, phrase.lang, |used| {
+            if used.hash == phrase.hash {
+                ranges.push(used.range());
+            }
+        });
+        ranges
+    }
+
+    /// The margin of praise over complaint in the sentence `text` about its `mention`, without the stars of the review.
+    fn tilt(&mut self, row: u32, text: &str, mention: &Range<usize>, known: &Known) -> i32 {
+        let rating = Some(self.dataset.reviews[row as usize].rating);
+        let mut context = Context {
+            reader: known.reader,
+            rating,
+            ..Context::default()
+        };
+        if let Some(own) = &known.own
+            && known.reader != Reader::English
+        {
+            let others = format!("{}.{}", &text[..mention.start], &text[mention.end..]);
+            context.own = own.log_odds(own.sum(row as usize, &others, &mut self.grams));
+        }
+        self.sentence.tilt(Some(mention), &context) - stars(rating)
+    }
+}
+
+fn of_tilt(tilt: i32) -> Polarity {
+    match tilt {
+        TILT_MIN.. => Polarity::Positive,
+        _ if tilt <= -TILT_MIN => Polarity::Negative,
+        _ => Polarity::Neutral,
+    }
+}

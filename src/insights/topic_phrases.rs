@@ -1,0 +1,511 @@
+//! Counts the phrases that may become topics, as each review is read: one to three consecutive content words, that is no
+//! function words, opinions or idioms, and a single one after "no" ("no response").
+//!
+//! Without its opinions, a phrase is the same in "great location" and "perfect location". The inflections of a phrase are one
+//! phrase, which is shown in its most frequent spelling.
+//!
+//! There is no part-of-speech tagger: the free uses of a phrase tell whether it is a noun phrase. A use is free if the
+//! phrase is a whole run of content words, and the words around it do not suggest a verb or an adverb. A free use looks
+//! like a noun phrase if a determiner precedes it, with nothing but opinions and the like between ("the rude waiter"); in
+//! German its last word must be capitalized, too. Enough of the free uses have to look so. The head of a phrase must not
+//! be a word that rarely looks like a noun ("the car looked").
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+use whatlang::Lang;
+
+use super::keys::{KeyMap, key};
+use super::language::WordList;
+use super::text::{Item, TextWords};
+use crate::model::Review;
+
+/// Most free uses of a single word for each one that looks like a noun phrase: at least a third must.
+const FREE_PER_NOUN_SINGLE: u32 = 3;
+/// The same for a phrase of several words: at least a quarter.
+const FREE_PER_NOUN_PHRASE: u32 = 4;
+/// The same for the head of a phrase, as a word of its own: at least a fifth.
+const FREE_PER_NOUN_HEAD: u32 = 5;
+/// A head with fewer free uses of its own passes without such a test.
+const HEAD_USES_MIN: u32 = 3;
+/// Languages whose noun phrases begin with their head ("carte bancaire").
+const HEAD_FIRST: [Lang; 4] = [Lang::Fra, Lang::Spa, Lang::Ita, Lang::Por];
+/// Newest reviews of each group that are kept for a phrase: those that a candidate is judged by.
+const ROWS_MAX: usize = 24;
+/// Most bytes of a word of a phrase; a longer one ends the phrase.
+const WORD_BYTES_MAX: usize = 40;
+/// Most spellings of a phrase that are counted.
+const SPELLINGS_MAX: usize = 6;
+
+/// The roles of words: see [`TopicRole`].
+const ROLE_LINES: &str = include_str!("general.txt");
+
+/// A phrase, in any inflection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PhraseKey {
+    pub(super) lang: Lang,
+    /// Hash of its language and the stems of its words.
+    pub(super) hash: u64,
+}
+
+/// The uses of a phrase.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct PhraseCount {
+    #[serde(with = "super::language::code")]
+    lang: Lang,
+    /// How it is written, in lower case: "main course", "main courses".
+    spellings: Vec<PhraseSpelling>,
+    /// Reviews of five stars, and of at most three.
+    groups: [u32; 2],
+    /// Uses that are part of a longer run of content words.
+    parts: u32,
+    /// Free uses: see the module.
+    free: u32,
+    /// Free uses that look like a noun phrase.
+    nouns: u32,
+    /// The hash of its head as a phrase of its own.
+    head: u64,
+    /// Whether it is a single general word, alone or after "no".
+    is_general: bool,
+    /// Uses after the first word of a sentence.
+    within: u32,
+    /// How many of these are capitalized.
+    capitals: u32,
+    /// Uses in capital letters only ("MHH").
+    all_capitals: u32,
+    /// Rows of the newest reviews of each group that use it.
+    rows: [Vec<u32>; 2],
+    /// The last row counted.
+    last: Option<u32>,
+}
+
+/// A spelling of a phrase, and how often it is used.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct PhraseSpelling {
+    text: String,
+    hash: u64,
+    uses: u32,
+}
+
+impl PhraseCount {
+    fn new(lang: Lang) -> PhraseCount {
+        PhraseCount {
+            lang,
+            spellings: Vec::new(),
+            groups: [0; 2],
+            parts: 0,
+            free: 0,
+            nouns: 0,
+            head: 0,
+            is_general: false,
+            within: 0,
+            capitals: 0,
+            all_capitals: 0,
+            rows: Default::default(),
+            last: None,
+        }
+    }
+
+    /// Adds the count of other rows.
+    fn add(&mut self, later: PhraseCount) {
+        for (group, later_rows) in later.rows.into_iter().enumerate() {
+            self.groups[group] += later.groups[group];
+            let rows = &mut self.rows[group];
+            rows.extend(later_rows);
+            rows.sort_unstable();
+            rows.truncate(ROWS_MAX);
+        }
+        self.parts += later.parts;
+        self.free += later.free;
+        self.nouns += later.nouns;
+        self.is_general |= later.is_general;
+        self.within += later.within;
+        self.capitals += later.capitals;
+        self.all_capitals += later.all_capitals;
+        for spelling in later.spellings {
+            self.add_spelling(spelling.hash, spelling.uses, || spelling.text);
+        }
+    }
+
+    fn add_spelling(&mut self, hash: u64, uses: u32, text: impl FnOnce() -> String) {
+        let mut spellings = self.spellings.iter_mut();
+        if let Some(known) = spellings.find(|spelling| spelling.hash == hash) {
+            known.uses += uses;
+        } else if self.spellings.len() < SPELLINGS_MAX {
+            let text = text();
+            // Most phrases have one spelling.
+            self.spellings.reserve_exact(1);
+            self.spellings.push(PhraseSpelling { text, hash, uses });
+        }
+    }
+
+    /// Reviews that use it, of five stars and of at most three.
+    pub(super) fn groups(&self) -> [u32; 2] {
+        self.groups
+    }
+
+    /// Rows of the newest reviews of a group that use it, ascending.
+    pub(super) fn rows(&self, group: usize) -> &[u32] {
+        &self.rows[group]
+    }
+
+    /// Whether it is a single general word, alone or after "no".
+    pub(super) fn is_general(&self) -> bool {
+        self.is_general
+    }
+
+    /// Whether it is usually written like a name: with a capital letter within sentences, but in German, where every noun
+    /// has one; or in capital letters only, unless it is a usual abbreviation of a thing ("WLAN").
+    pub(super) fn is_like_name(&self) -> bool {
+        let is_capital = self.within > 0 && self.capitals * 10 >= self.within * 6;
+        let uses: u32 = self.spellings.iter().map(|spelling| spelling.uses).sum();
+        let is_acronym = self.all_capitals * 10 >= uses * 6;
+        let is_abbreviation = TopicRole::ABBREVIATION.has(key(self.phrase()));
+        !is_abbreviation && (is_acronym || (is_capital && self.lang != Lang::Deu))
+    }
+
+    /// The most frequent spelling; of equally frequent ones the first.
+    pub(super) fn phrase(&self) -> &str {
+        let mut best: Option<&PhraseSpelling> = None;
+        for spelling in &self.spellings {
+            if best.is_none_or(|known| spelling.uses > known.uses) {
+                best = Some(spelling);
+            }
+        }
+        best.map_or("", |spelling| &spelling.text)
+    }
+
+    /// Reviews of both groups that use it.
+    pub(super) fn reviews(&self) -> u32 {
+        self.groups.iter().sum()
+    }
+}
+
+/// Counts of phrases, by the hash of their language and the stems of their words.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Counts {
+    by_phrase: KeyMap<u64, PhraseCount>,
+    /// The different words that reviews of five stars use, added up over these reviews, and those of at most three stars.
+    words: [u64; 2],
+}
+
+impl Counts {
+    /// Adds the counts of a part, whose reviews have these `rows`.
+    pub(super) fn add(&mut self, part: Counts, rows: &[u32]) {
+        for (words, of_part) in self.words.iter_mut().zip(part.words) {
+            *words += of_part;
+        }
+        for (phrase, mut count) in part.by_phrase {
+            for number in count.rows.iter_mut().flatten() {
+                *number = rows[*number as usize];
+            }
+            match self.by_phrase.get_mut(&phrase) {
+                Some(known) => known.add(count),
+                None => {
+                    self.by_phrase.insert(phrase, count);
+                }
+            }
+        }
+    }
+
+    /// Drops the phrases that only one review uses, to bound memory.
+    pub(super) fn retain_frequent(&mut self) {
+        self.by_phrase.retain(|_, count| count.reviews() >= 2);
+    }
+
+    /// Counts the phrases of a sentence of the review of `row`.
+    pub(super) fn count(&mut self, row: u32, review: &Review, lang: Lang, words: &TextWords) {
+        let Some(group) = group(review) else {
+            return;
+        };
+        visit_uses(words, lang, |phrase| {
+            let count = self.by_phrase.entry(phrase.hash);
+            let count = count.or_insert_with(|| PhraseCount::new(lang));
+            let is_new = phrase.add_to(count, row, group);
+            self.words[group] += u64::from(is_new && phrase.first == phrase.last);
+        });
+    }
+
+    /// The phrases, in no order.
+    pub(super) fn phrases(&self) -> impl Iterator<Item = (PhraseKey, &PhraseCount)> {
+        let phrases = self.by_phrase.iter();
+        phrases.map(|(hash, count)| {
+            let key = PhraseKey {
+                lang: count.lang,
+                hash: *hash,
+            };
+            (key, count)
+        })
+    }
+
+    /// The different words that reviews of each group use, added up over these reviews.
+    pub(super) fn words(&self) -> [u64; 2] {
+        self.words
+    }
+
+    /// Whether the words of a phrase are used as a noun phrase is.
+    pub(super) fn is_noun_phrase(&self, count: &PhraseCount) -> bool {
+        if count.nouns == 0 {
+            return false;
+        }
+        if !count.phrase().contains(' ') {
+            // Most often a part of others: "main" of "main course".
+            let is_usually_part = count.free < count.parts;
+            return !is_usually_part && count.free <= count.nouns * FREE_PER_NOUN_SINGLE;
+        }
+        let head = self.by_phrase.get(&count.head);
+        let is_head_noun = head.is_none_or(|head| {
+            head.free < HEAD_USES_MIN || head.free <= head.nouns * FREE_PER_NOUN_HEAD
+        });
+        is_head_noun && count.free <= count.nouns * FREE_PER_NOUN_PHRASE
+    }
+}
+
+/// Calls `visit` with each use of a phrase in a sentence.
+pub(super) fn visit_uses<'w>(
+    words: &'w TextWords,
+    lang: Lang,
+    mut visit: impl FnMut(PhraseUse<'w>),
+) {
+    let items = &words.items;
+    let function_words = WordList::named(lang.code());
+    let determiners = TopicRole::named(lang.code());
+    let pronouns = TopicRole::named(&format!("{}-pronoun", lang.code()));
+    let is_head_first = HEAD_FIRST.contains(&lang);
+    let mut kinds = Vec::with_capacity(items.len());
+    for item in items {
+        kinds.push(kind(words, item, function_words));
+    }
+    for last in 0..items.len() {
+        if !kinds[last].is_content() {
+            continue;
+        }
+        // No content word follows: "course" in "main course was".
+        let is_end = !kinds.get(last + 1).is_some_and(|kind| kind.is_content());
+        // Of stems, so that all inflections are one phrase.
+        let mut phrase_hash = key(lang.code());
+        // Of the words as they are written.
+        let mut spelling_hash = 0;
+        for first in (last.saturating_sub(2)..=last).rev() {
+            if !kinds[first].is_content() {
+                break;
+            }
+            phrase_hash = mixed(phrase_hash, items[first].form);
+            spelling_hash = mixed(spelling_hash, items[first].key);
+            // No content word precedes: "main" in "the main course".
+            let is_start = first == 0 || !kinds[first - 1].is_content();
+            // "Course" in "the main course".
+            let is_part = !(is_start && is_end);
+            // "Joindre" in "les joindre", "works" in "that works".
+            let follows_pronoun = first > 0 && pronouns.has(items[first - 1].key);
+            // "Surprisingly" in "a surprisingly good".
+            let precedes_opinion = kinds.get(last + 1) == Some(&WordKind::Describing);
+            let is_ambiguous = follows_pronoun || (precedes_opinion && !is_head_first);
+            let is_free = !is_part && !is_ambiguous;
+            // "Waiter" in "the rude waiter".
+            let is_noun = is_free
+                && (lang != Lang::Deu || items[last].is_capital)
+                && is_determined(items, &kinds, first, determiners);
+            // "Course" in "main course", "carte" in "carte bancaire".
+            let head = if is_head_first { first } else { last };
+            let mut phrase = PhraseUse {
+                words,
+                first,
+                last,
+                hash: phrase_hash,
+                spelling_hash,
+                is_part,
+                is_free,
+                is_noun,
+                head: mixed(key(lang.code()), items[head].form),
+                is_general: first == last && kinds[first] == WordKind::General,
+            };
+            if first == last && first > 0 {
+                let before = items[first - 1].key;
+                // Only the language's own words for "no" are among its determiners.
+                if TopicRole::NEGATION.has(before) && determiners.has(before) {
+                    phrase.include_negation();
+                }
+            }
+            visit(phrase);
+        }
+    }
+}
+
+/// A phrase in a sentence; the fields with the names of those of [`PhraseCount`] say how this use counts there.
+pub(super) struct PhraseUse<'w> {
+    words: &'w TextWords,
+    /// Index of its first word in the sentence.
+    first: usize,
+    /// Index of its last word.
+    last: usize,
+    /// Hash of its language and the stems of its words.
+    pub(super) hash: u64,
+    /// Hash of its words as they are written.
+    spelling_hash: u64,
+    is_part: bool,
+    is_free: bool,
+    is_noun: bool,
+    head: u64,
+    is_general: bool,
+}
+
+impl PhraseUse<'_> {
+    /// Makes the word "no" before it its first word, as in "no reply": such a phrase needs no other determiner.
+    fn include_negation(&mut self) {
+        self.first -= 1;
+        let negation = self.words.items[self.first].key;
+        self.hash = mixed(self.hash, negation);
+        self.spelling_hash = mixed(self.spelling_hash, negation);
+        self.is_noun = self.is_free;
+    }
+
+    /// The byte range of its last word in the sentence, and of those before it, but for a "no".
+    pub(super) fn range(&self) -> Range<usize> {
+        let items = &self.words.items;
+        let mut first = self.first;
+        if TopicRole::NEGATION.has(items[first].key) {
+            first += 1;
+        }
+        items[first].start..items[self.last].end
+    }
+
+    /// Adds the use to the `count` of its phrase; whether it is the first in the review of `row`.
+    fn add_to(&self, count: &mut PhraseCount, row: u32, group: usize) -> bool {
+        let first = &self.words.items[self.first];
+        count.head = self.head;
+        count.is_general |= self.is_general;
+        count.parts += u32::from(self.is_part);
+        count.free += u32::from(self.is_free);
+        count.nouns += u32::from(self.is_noun);
+        count.within += u32::from(self.first > 0);
+        count.capitals += u32::from(self.first > 0 && first.is_capital);
+        count.all_capitals += u32::from(self.first == self.last && first.is_all_capital);
+        count.add_spelling(self.spelling_hash, 1, || self.text());
+        if count.last == Some(row) {
+            return false;
+        }
+        count.last = Some(row);
+        count.groups[group] += 1;
+        let rows = &mut count.rows[group];
+        if rows.len() < ROWS_MAX {
+            rows.push(row);
+        }
+        true
+    }
+
+    /// The phrase in lower case.
+    fn text(&self) -> String {
+        let items = self.words.items[self.first..=self.last].iter();
+        let words = items.map(|item| self.words.lower(item).trim_end_matches("'s"));
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// What a word is for a phrase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WordKind {
+    Content,
+    /// A word of every trade: part of a phrase, but no topic by itself.
+    General,
+    /// An opinion or the like: no part of a phrase, and may stand between a determiner and a noun.
+    Describing,
+    Other,
+}
+
+impl WordKind {
+    fn is_content(self) -> bool {
+        matches!(self, WordKind::Content | WordKind::General)
+    }
+}
+
+fn kind(words: &TextWords, item: &Item, function_words: WordList) -> WordKind {
+    let lower = words.lower(item);
+    let is_word = item.is_word && (3..=WORD_BYTES_MAX).contains(&lower.len());
+    let has_digit = lower.contains(|letter: char| letter.is_ascii_digit());
+    if !is_word || has_digit || item.is_idiom || function_words.has(item.key) {
+        return WordKind::Other;
+    }
+    let is_opinion = item.entry.valence.is_some_and(|valence| valence != 0);
+    if is_opinion || TopicRole::DESCRIBING.has(item.key) {
+        return WordKind::Describing;
+    }
+    if TopicRole::GENERAL.has(item.key) || TopicRole::BUSINESS.has(item.key) {
+        return WordKind::General;
+    }
+    WordKind::Content
+}
+
+/// Whether a determiner precedes the phrase at `first`, directly or with up to two opinions and the like between.
+fn is_determined(items: &[Item], kinds: &[WordKind], first: usize, determiners: TopicRole) -> bool {
+    let start = first.saturating_sub(3);
+    for at in (start..first).rev() {
+        if determiners.has(items[at].key) {
+            return true;
+        }
+        if kinds[at] != WordKind::Describing {
+            return false;
+        }
+    }
+    false
+}
+
+/// A role of words, as the bit of its line in `general.txt`. A line has the name of a role, then the words that have it:
+///
+/// - `none`: the word "no" before a noun, as in "no reply";
+/// - `describing`: adjectives;
+/// - `general`: nouns of every trade;
+/// - `business`: kinds of business, which are general words, too;
+/// - `abbreviation`: things that are written in capital letters;
+/// - the code of a language, such as `eng`: words that stand before its nouns;
+/// - the same with `-pronoun`: those of them that may also stand before a verb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TopicRole(u32);
+
+impl TopicRole {
+    /// The word "no", on the line `none`.
+    const NEGATION: TopicRole = TopicRole(1);
+    const DESCRIBING: TopicRole = TopicRole(2);
+    const GENERAL: TopicRole = TopicRole(4);
+    const BUSINESS: TopicRole = TopicRole(8);
+    const ABBREVIATION: TopicRole = TopicRole(16);
+
+    /// The role of this name; if the file has no such line, a role that no word has.
+    fn named(name: &str) -> TopicRole {
+        let line = ROLE_LINES.lines().position(|line| role_name(line) == name);
+        TopicRole(line.map_or(0, |line| 1 << line))
+    }
+
+    fn has(self, key: u64) -> bool {
+        ROLES.get(&key).is_some_and(|roles| roles & self.0 != 0)
+    }
+}
+
+fn role_name(line: &str) -> &str {
+    line.split(' ').next().unwrap_or_default()
+}
+
+/// The roles of each word, a bit for each line of the file.
+static ROLES: LazyLock<KeyMap<u64, u32>> = LazyLock::new(|| {
+    let mut roles: KeyMap<u64, u32> = KeyMap::default();
+    for (line, words) in ROLE_LINES.lines().enumerate() {
+        for word in words.split(' ').skip(1) {
+            *roles.entry(key(word)).or_default() |= 1 << line;
+        }
+    }
+    roles
+});
+
+fn mixed(hash: u64, part: u64) -> u64 {
+    (hash.rotate_left(23) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// 0 for reviews of five stars, 1 for those of at most three, `None` for those of four.
+pub(super) fn group(review: &Review) -> Option<usize> {
+    match review.rating.stars() {
+        5 => Some(0),
+        4 => None,
+        _ => Some(1),
+    }
+}
