@@ -37,6 +37,12 @@ const NEUTRAL: i32 = -28;
 /// is less than one listed opinion. Two or four stars alone do not reach it, five do: what a review of five stars tells
 /// without such a word is more often praise, in words that no list has, than a plain statement.
 const NEUTRAL_WORDS: i32 = 32;
+/// The same for a review of one star, which its stars alone do not reach either: half of what such a review tells without
+/// an opinion, listed or learned, and without a negation is a plain statement.
+const NEUTRAL_WORDS_ONE_STAR: i32 = 40;
+/// Evidence for a complaint of a negation in a review of one or two stars, where no opinion is listed: "no doctor came" is
+/// one, in words that no list has.
+const NEGATION: i32 = 24;
 /// Evidence of a phrase that is itself an opinion.
 pub(super) const OPINION: i32 = 80;
 
@@ -93,7 +99,10 @@ impl Sentence {
     /// on the own stars of `context`.
     pub(super) fn text(&self, target: Option<&Range<usize>>, context: &Context) -> Weights {
         if context.reader != Reader::English {
-            let praise = self.valence_near(target).clamp(-60, 60) * UNIT * 3 / 80;
+            let mut praise = self.valence_near(target).clamp(-60, 60) * UNIT * 3 / 80;
+            if praise == 0 && is_low(context.rating) && self.words.has_negation() {
+                praise = -NEGATION;
+            }
             return [-praise, 0, praise];
         }
         // If the phrase is itself an opinion, the whole sentence is classified, including the phrase.
@@ -194,6 +203,7 @@ impl Context {
         match (self.reader, self.rating) {
             (Reader::English, Some(rating)) => of_stars(NEUTRAL_BY_STARS, rating),
             (Reader::English, None) => NEUTRAL,
+            (Reader::Words, Some(rating)) if rating.stars() == 1 => NEUTRAL_WORDS_ONE_STAR,
             (Reader::Words, _) => NEUTRAL_WORDS,
             (Reader::Stars, _) => 0,
         }
@@ -212,6 +222,11 @@ impl Context {
 /// The evidence of the stars about a mention, in [`UNIT`]s; 0 without a rating.
 pub(super) fn stars(rating: Option<Rating>) -> i32 {
     rating.map_or(0, |rating| of_stars(TILT_BY_STARS, rating))
+}
+
+/// Whether these are one or two stars.
+fn is_low(rating: Option<Rating>) -> bool {
+    rating.is_some_and(|rating| rating.stars() <= 2)
 }
 
 /// The number of `rating` in a list from one to five stars.

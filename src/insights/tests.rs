@@ -441,6 +441,19 @@ fn statements_without_an_opinion_are_neutral_in_other_languages() {
     }
 }
 
+#[test]
+fn a_review_of_one_star_is_critical_where_it_has_an_opinion_or_a_negation() {
+    for (text, polarity) in [
+        ("Wir hatten am Montag einen Termin.", Polarity::Neutral),
+        ("Wir bekamen keinen Termin.", Polarity::Negative),
+        ("Der Termin war furchtbar.", Polarity::Negative),
+        ("Der Termin war angenehm.", Polarity::Neutral),
+    ] {
+        let found = polarities_in("de", &[(1, text.to_owned())], &["Termin"]);
+        assert_eq!(found, [polarity], "{text}");
+    }
+}
+
 /// Opinions in three languages, which chose nothing: a line has a language, stars, the sign of the opinion, the phrase that
 /// is mentioned, and the sentence.
 const OPINIONS: &str = include_str!("../../tests/fixtures/polarity/languages.txt");
