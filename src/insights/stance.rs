@@ -38,15 +38,15 @@ impl<'d> StanceReader<'d> {
 
     /// Returns what the review of `row` says of a phrase, in all its mentions together; neutral if it has no opinion of it.
     /// In a language without any evidence the stars decide.
-    pub(super) fn stance(&mut self, row: u32, phrase: PhraseKey) -> Polarity {
+    pub(super) fn stance(&mut self, row: u32, phrase: PhraseKey) -> Stance {
         let dataset = self.dataset;
         let review = &dataset.reviews[row as usize];
         let languages = self.known;
         let Some(known) = languages.get(&Some(phrase.lang)) else {
-            return Polarity::Neutral;
+            return Stance::of(0);
         };
         if known.reader == Reader::Stars {
-            return of_tilt(stars(Some(review.rating)));
+            return Stance::of(stars(Some(review.rating)));
         }
         let mut tilt = 0;
         for range in sentences(&review.text) {
@@ -57,7 +57,7 @@ impl<'d> StanceReader<'d> {
                 tilt += self.tilt(row, text, &mention, known);
             }
         }
-        of_tilt(tilt)
+        Stance::of(tilt)
     }
 
     /// The byte ranges of the phrase in the sentence.
@@ -89,10 +89,25 @@ impl<'d> StanceReader<'d> {
     }
 }
 
-fn of_tilt(tilt: i32) -> Polarity {
-    match tilt {
-        TILT_MIN.. => Polarity::Positive,
-        _ if tilt <= -TILT_MIN => Polarity::Negative,
-        _ => Polarity::Neutral,
+/// What a review says of a phrase.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stance {
+    pub(super) polarity: Polarity,
+    /// How much the words of praise and of complaint differ, in units of 1/64.
+    pub(super) clarity: u32,
+}
+
+impl Stance {
+    /// By the margin of praise over complaint.
+    fn of(tilt: i32) -> Stance {
+        let polarity = match tilt {
+            TILT_MIN.. => Polarity::Positive,
+            _ if tilt <= -TILT_MIN => Polarity::Negative,
+            _ => Polarity::Neutral,
+        };
+        Stance {
+            polarity,
+            clarity: tilt.unsigned_abs(),
+        }
     }
 }

@@ -1164,6 +1164,19 @@ fn a_topic_links_to_reviews_with_an_opinion_of_its_sign() {
 }
 
 #[test]
+fn a_topic_links_to_the_clearest_opinions() {
+    let mut reviews = vec![(1, "The carpet was not so nice."); 8];
+    reviews.extend(vec![(1, "The carpet was disgusting, filthy, horrible."); 8]);
+    reviews.extend(vec![(5, "The garden was lovely."); 40]);
+    reviews.extend(vec![(1, "It was horrible."); 40]);
+    let value = parsed(&dataset_of(&reviews));
+    let mut topics = list(&value["topics"]).iter();
+    let carpet = topics.find(|topic| topic["phrase"] == "carpet");
+    let ids = &carpet.expect("a topic")["review_ids"];
+    assert_eq!(*ids, json!(["r8", "r9", "r10", "r11", "r12"]));
+}
+
+#[test]
 fn a_word_without_an_opinion_about_it_is_no_topic() {
     let topics = german_topics(
         "Werkstatt Vogt",

@@ -12,7 +12,7 @@
 //!
 //! A candidate becomes a topic by what reviews say of it (`stance`). The newest reviews that name it are read again: at least
 //! half of those of its group must have an opinion of its sign about it, and of all opinions about it clearly more than
-//! half must have that sign. These reviews are the ones that a topic links to.
+//! half must have that sign. A topic links to those of them whose opinion is clearest.
 //!
 //! Of several candidates for one subject only the strongest is listed: phrases with a common word, words with one meaning
 //! (`synonyms.txt`), and compounds ("Klantendienst", "Klantenservice"). We list fewer topics rather than any that chance
@@ -70,8 +70,8 @@ struct TopicCandidate<'c> {
     key: PhraseKey,
     count: &'c PhraseCount,
     weight: i64,
-    /// Rows of the newest reviews of its group with an opinion of its sign about it.
-    agreeing: Vec<u32>,
+    /// Reviews of its group with an opinion of its sign about it, the newest first.
+    agreeing: Vec<Agreeing>,
 }
 
 impl TopicCandidate<'_> {
@@ -87,6 +87,13 @@ impl TopicCandidate<'_> {
             Polarity::Negative
         }
     }
+}
+
+/// A review with an opinion of the sign of a candidate about it.
+#[derive(Clone, Copy)]
+struct Agreeing {
+    row: u32,
+    clarity: u32,
 }
 
 /// Returns the strongest topics, praise first; `aspect_phrases` has the phrases that the aspects already list.
@@ -107,8 +114,8 @@ pub(super) fn topics(
         let phrases = &known[&Some(candidate.key.lang)].phrases;
         let found = phrases.find(&mut words);
         let aspect = found.first().map(|found| usize::from(found.aspect));
-        let shown = candidate.agreeing.iter().take(REVIEWS_SHOWN);
-        let reviews = shown.map(|row| &dataset.reviews[*row as usize]);
+        let shown = clearest(&candidate.agreeing);
+        let reviews = shown.iter().map(|one| &dataset.reviews[one.row as usize]);
         let [five_stars, low_stars] = candidate.count.groups();
         topics[candidate.group()].push(InsightsTopic {
             phrase: candidate.phrase.to_owned(),
@@ -198,13 +205,14 @@ fn judge(candidate: &mut TopicCandidate<'_>, reader: &mut StanceReader<'_>) -> b
         let stands_for = f64::from(candidate.count.groups()[group]) / rows.len().max(1) as f64;
         for row in rows {
             let stance = reader.stance(*row, candidate.key);
-            if stance == sign {
+            if stance.polarity == sign {
                 same += stands_for;
-            } else if stance != Polarity::Neutral {
+            } else if stance.polarity != Polarity::Neutral {
                 opposite += stands_for;
             }
-            if stance == sign && group == candidate.group() {
-                candidate.agreeing.push(*row);
+            if stance.polarity == sign && group == candidate.group() {
+                let clarity = stance.clarity;
+                candidate.agreeing.push(Agreeing { row: *row, clarity });
             }
         }
     }
@@ -215,6 +223,15 @@ fn judge(candidate: &mut TopicCandidate<'_>, reader: &mut StanceReader<'_>) -> b
     }
     let [share_min, _] = interval(same.round() as u64, (same + opposite).round() as u64, 0.0);
     share_min > 0.5
+}
+
+/// The reviews whose opinion is clearest, the newest first; of equally clear ones the newer are chosen.
+fn clearest(agreeing: &[Agreeing]) -> Vec<Agreeing> {
+    let mut shown = agreeing.to_vec();
+    shown.sort_by_key(|one| (Reverse(one.clarity), one.row));
+    shown.truncate(REVIEWS_SHOWN);
+    shown.sort_by_key(|one| one.row);
+    shown
 }
 
 /// Chooses the candidates that become topics, the strongest first. No two of them are about one subject. A longer phrase

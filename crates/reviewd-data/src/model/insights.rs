@@ -266,7 +266,7 @@ pub struct InsightsTopic {
     /// The aspect of the taxonomy that lists the phrase.
     #[serde(default)]
     pub aspect: Option<String>,
-    /// The newest reviews of its group with an opinion of its polarity about it.
+    /// The reviews of its group with the clearest opinions of its polarity about it, the newest first.
     #[serde(default)]
     pub review_ids: Vec<String>,
 }
