@@ -26,7 +26,7 @@ use crate::wire::sentence::sentences;
 /// Most reviews of a part on average. If there are several parts, they have at least half as many on average.
 const PART_REVIEWS: usize = 2_048;
 
-/// What the reviews of a dataset give one by one, to be used again for the next dataset. It takes some 190 bytes a review,
+/// What the reviews of a dataset give one by one, to be used again for the next dataset. It takes some 220 bytes a review,
 /// mostly for the counts of phrases and names.
 ///
 /// It is empty for up to 2,048 reviews, which are read again in less time than a reload waits for files to be written.
