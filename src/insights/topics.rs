@@ -15,7 +15,8 @@
 //! half must have that sign. A topic links to those of them whose opinion is clearest.
 //!
 //! Of several candidates for one subject only the strongest is listed: phrases with a common word, words with one meaning
-//! (`synonyms.txt`), and compounds ("Klantendienst", "Klantenservice"). We list fewer topics rather than any that chance
+//! (`synonyms.txt`), compounds ("Klantendienst", "Klantenservice"), and phrases of which at least half of the reviews are the
+//! same ("claim", "compensation"). We list fewer topics rather than any that chance
 //! explains.
 
 use std::cmp::Reverse;
@@ -270,7 +271,17 @@ fn is_same_subject(one: &TopicCandidate<'_>, other: &TopicCandidate<'_>) -> bool
     }
     let meanings = meanings(one);
     let others = self::meanings(other);
-    meanings.iter().any(|meaning| others.contains(meaning))
+    meanings.iter().any(|meaning| others.contains(meaning)) || have_same_reviews(one, other)
+}
+
+/// Whether at least half of the agreeing reviews of the rarer candidate are also those of the other.
+fn have_same_reviews(one: &TopicCandidate<'_>, other: &TopicCandidate<'_>) -> bool {
+    let mut common = 0;
+    for agreeing in &one.agreeing {
+        let is_common = other.agreeing.iter().any(|same| same.row == agreeing.row);
+        common += usize::from(is_common);
+    }
+    2 * common >= one.agreeing.len().min(other.agreeing.len())
 }
 
 /// Whether the two phrases have a word in common.
