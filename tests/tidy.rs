@@ -56,7 +56,7 @@ const CLOCKS: &[&str] = &["src/clock.rs", "crates/websub-hub/src/clock.rs"];
 const MAY_MEASURE: &[&str] = &["clock", "server", "hub"];
 
 #[test]
-fn modules_import_only_what_lies_below_them() {
+fn modules_import_only_what_the_table_allows() {
     let table = import_table();
     let mut faults = Vec::new();
     for source in sources() {
@@ -132,7 +132,7 @@ fn sibling_modules_form_no_circles() {
 #[test]
 fn only_http_and_server_name_hyper() {
     let names = ["hyper", "hyper_util", "http_body_util"];
-    report(words(
+    report(occurrences(
         &names,
         |source| MAY_NAME_HYPER.contains(&source.module()),
         "only http and server may name",
@@ -150,7 +150,7 @@ fn pure_layers_do_no_io() {
         "UdpSocket",
         "env::var",
     ];
-    report(words(
+    report(occurrences(
         &names,
         may_do_io,
         "pure layers and rules do no I/O, so not",
@@ -183,13 +183,13 @@ fn every_entry_of_these_lists_names_a_file() {
 
 #[test]
 fn one_place_reads_the_clock() {
-    let rule = "only the files of CLOCKS may ask for the time, and clock, server and hub measure:";
-    let mut faults = words(
+    let rule = "only the files of CLOCKS read the time of day, and only clock, server and hub measure time, so not";
+    let mut faults = occurrences(
         &["SystemTime::now"],
         |source| CLOCKS.contains(&source.path.as_str()),
         rule,
     );
-    faults.extend(words(
+    faults.extend(occurrences(
         &["Instant::now"],
         |source| MAY_MEASURE.contains(&source.module()),
         rule,
@@ -200,7 +200,7 @@ fn one_place_reads_the_clock() {
 #[test]
 fn only_the_commands_print() {
     let names = ["println!", "eprintln!", "print!", "eprint!"];
-    report(words(
+    report(occurrences(
         &names,
         |source| source.module() == "cli",
         "log it with tracing instead of",
@@ -282,7 +282,7 @@ use crate::server; fn hidden() {}
 }
 
 /// Returns a fault for each occurrence of one of `names` outside the exempt files.
-fn words(names: &[&str], exempt: impl Fn(&Source) -> bool, rule: &str) -> Vec<String> {
+fn occurrences(names: &[&str], exempt: impl Fn(&Source) -> bool, rule: &str) -> Vec<String> {
     let mut faults = Vec::new();
     for source in sources().iter().filter(|source| !exempt(source)) {
         for name in names {

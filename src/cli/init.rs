@@ -169,7 +169,7 @@ fn create_all(folder: &Path, contents: [(FileSpec, String); 4]) -> Result<(), Fa
     Ok(())
 }
 
-/// Returns the failure of a value that no flag sets and that cannot be asked for.
+/// Returns the failure of a required value that no flag sets, and that was not asked for or got an empty answer.
 fn missing(flag: &str) -> Failure {
     let message = format!("{flag} is missing: set it, or run this command on a terminal");
     Failure::new(Status::Usage, message)

@@ -31,7 +31,8 @@ const TOO_LONG: &str = "a message must be at most 1048576 bytes";
 /// The code of the error: an invalid request (JSON-RPC 2.0 §5.1).
 const INVALID_REQUEST: i32 = -32_600;
 
-/// Bytes of a too long message that are searched for its id; the rest of the line is skipped.
+/// Longest line that is parsed for the ids of its requests if the message is too long. Of a longer line the rest is
+/// skipped, and the error has no id.
 const LINE_BYTES_MAX: usize = 16 << 20;
 
 #[derive(Args)]
@@ -91,7 +92,8 @@ impl LocalSession<'_> {
         })
     }
 
-    /// Returns the response to a message, from files that have changed since the last one; `None` for a notification.
+    /// Returns the response to a message; `None` for a notification. Files that have changed since they were last read
+    /// are read again before.
     fn answer(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let stamps = stamps_of(self.directory);
         if stamps != self.stamps {

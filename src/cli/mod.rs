@@ -352,8 +352,8 @@ pub fn command() -> clap::Command {
 /// Returns the definition of the command line, in which a flag reads its variable if `is_used` accepts the name.
 ///
 /// Each flag of a command has a variable: `REVIEWD_POLL` for a flag of `serve`, also in other commands, and
-/// `REVIEWD_IMPORT_STRICT` for a flag that only `import` has. Of the flags of a command's own commands, such as those
-/// of `source add`, only the flags of `notify test` that `serve` has, too, read a variable.
+/// `REVIEWD_IMPORT_STRICT` for a flag that only `import` has. A flag of a subcommand of a command, such as `source add`,
+/// has none, except those of `notify test` that `serve` has, too: they name their variables themselves.
 fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
     let program = Cli::command();
     let mut shared: HashSet<clap::Id> = HashSet::new();
@@ -399,7 +399,7 @@ fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
     })
 }
 
-/// Returns a flag of a command's own command, which reads its variable if `is_used` accepts the name.
+/// Returns a flag of a subcommand of a command, without its variable unless `is_used` accepts the name.
 fn without_unused_variable(flag: clap::Arg, is_used: impl Fn(&str) -> bool) -> clap::Arg {
     let variable = flag
         .get_env()
@@ -410,8 +410,8 @@ fn without_unused_variable(flag: clap::Arg, is_used: impl Fn(&str) -> bool) -> c
     }
 }
 
-/// Returns the name by which a variable sets an argument. An argument that has no name itself has one if `serve` has a
-/// flag for it, such as the directory of the data.
+/// Returns the name of an argument in its variable: that of its long flag. A positional argument has one only if
+/// `serve` has a flag with the same id, such as `data`.
 fn name_of(argument: &clap::Arg, is_shared: bool) -> Option<String> {
     if let Some(long) = argument.get_long() {
         return Some(long.to_owned());

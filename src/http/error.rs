@@ -100,6 +100,7 @@ impl HttpError {
     }
 
     /// Tells whether the connection has to be closed, because what follows on it may be something else than a request.
+    /// Not asked for the errors that `server` sends, as it always closes.
     pub(crate) fn ends_connection(&self) -> bool {
         matches!(
             self,

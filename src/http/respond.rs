@@ -28,7 +28,7 @@ use crate::mcp;
 use crate::pages::BrowserPolicy;
 use crate::wire::negotiate::prefers_html;
 
-/// Answers a request from hyper; `peer` is the connection's peer, and the head was complete at `began`.
+/// Answers a request from hyper; `peer` is the connection's peer, and the turn of the request came at `began`.
 pub async fn handle(
     app: &AppState,
     request: Request<Incoming>,

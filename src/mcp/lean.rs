@@ -10,13 +10,14 @@ use crate::snapshot::{JsonText, StoredReply, StoredReview, StoredVerification};
 use crate::wire::json::{Array, Object};
 use crate::wire::text::truncate;
 
-/// Largest size in bytes of a text, a reply, or a list of names in the short form.
+/// Largest size in bytes of a text, and of the JSON of a reply's text or of a list of names, in the short form.
 pub(super) const BYTES_MAX: usize = 2_000;
 
-/// Appends the short form of `review`, whose page is at `url`: at most about 22 kB after it is cleaned.
+/// Appends the short form of `review`, whose page is at `url`: at most about 22 kB once `mcp::clean` has
+/// dropped its hidden characters.
 ///
 /// `"text_truncated": true` means that the text was cut after 2,000 bytes, or that a reply or a list of names was left
-/// out because it is longer.
+/// out because its JSON has more than 2,000 bytes.
 pub(super) fn push_lean(out: &mut Vec<u8>, review: &StoredReview<'_>, url: &str) {
     let mut is_cut = false;
     let mut object = Object::begin(out);
@@ -58,7 +59,7 @@ pub(super) fn push_lean(out: &mut Vec<u8>, review: &StoredReview<'_>, url: &str)
 
 /// Appends the text of a review, cut if it is too long; returns whether it was cut.
 fn push_text(object: &mut Object<'_>, text: JsonText<'_>) -> bool {
-    // A text is never longer than its JSON, which needs not be decoded for most.
+    // A text is never longer than its JSON, so most need not be decoded to know that they fit.
     if text.json().len() <= BYTES_MAX {
         object.raw("text", text.json().as_bytes());
         return false;

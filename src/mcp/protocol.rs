@@ -23,7 +23,7 @@ impl Revision {
     /// What `initialize` selects if the client requests an unknown revision, or 2026-07-28, which has no handshake.
     const HANDSHAKE_LATEST: Revision = Revision::R2025_11_25;
 
-    /// The revision assumed for a handshake-era request without a version (2025-06-18, transports).
+    /// The revision assumed for a handshake-era request without a version, as the page "Transports" of 2025-06-18 says.
     pub(crate) const ASSUMED: Revision = Revision::R2025_03_26;
 
     /// Returns the dates of all revisions, oldest first.

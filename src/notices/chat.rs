@@ -1,5 +1,5 @@
-//! The forms in which chats take messages, by their documentation. Nothing that a review says becomes markup or a
-//! mention of a user.
+//! The forms in which chats take messages, by their documentation. Nothing that a review says becomes a link with a label
+//! or a mention of a user. Slack and Google Chat, which have no escape for it, show its `*bold*` as bold.
 //!
 //! - Slack: <https://docs.slack.dev/messaging/formatting-message-text>; a section has at most 3,000 characters.
 //! - Discord: <https://discord.com/developers/docs/resources/webhook#execute-webhook>; a title has at most 256 characters,
@@ -105,9 +105,10 @@ fn teams_text(mut run: Value) -> Value {
     json!({"type": "RichTextBlock", "inlines": [run]})
 }
 
-/// Returns the body for Telegram's `sendMessage`; without `parse_mode` its text has no markup.
+/// Returns the body for Telegram's `sendMessage`. Without `parse_mode` its text has no markup, but `@` begins a mention
+/// unless a zero-width space follows it.
 pub(super) fn telegram(message: &NoticeMessage, chat_id: Option<&str>) -> Value {
-    let text = plain(message);
+    let text = plain(message).replace('@', "@\u{200b}");
     let mut body = json!({"text": text, "link_preview_options": {"is_disabled": true}});
     if let Some(chat_id) = chat_id {
         body["chat_id"] = Value::from(chat_id);
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
     use crate::notices::message::{EXCERPT_CHARS_MAX, TITLE_CHARS_MAX, cut};
 
-    /// A message of one character, as long as a message can be.
+    /// A message whose texts repeat one character, as long as they can be.
     fn longest(character: char) -> NoticeMessage {
         let endless = character.to_string().repeat(70_000);
         NoticeMessage {
@@ -178,7 +179,7 @@ mod tests {
     const LONG: [char; 5] = ['&', '<', '*', '\u{1f600}', 'x'];
 
     #[test]
-    fn a_text_is_cut_from_its_501st_character_on() {
+    fn a_text_of_more_than_500_characters_is_cut_to_499_and_an_ellipsis() {
         let text = "é".repeat(500);
         assert_eq!(cut(&text, EXCERPT_CHARS_MAX), text);
         let longer = cut(&(text + "é"), EXCERPT_CHARS_MAX);
@@ -200,6 +201,7 @@ mod tests {
             assert!(chars(&embed["footer"]["text"]) <= 2_048, "{character}");
             assert!(teams(&message).to_string().len() <= 28_000, "{character}");
             let telegram = telegram(&message, None);
+            // Not fewer than its characters, whichever of both Telegram counts.
             let units = telegram["text"].as_str().expect("a text").encode_utf16();
             assert!(units.count() <= 4_096, "{character}");
             assert!(
@@ -252,12 +254,15 @@ mod tests {
     }
 
     #[test]
-    fn telegram_gets_plain_text_for_a_chat() {
+    fn telegram_gets_plain_text_without_mentions_for_a_chat() {
         let body = telegram(&hostile(), Some("-1001"));
         assert_eq!(body["chat_id"], "-1001");
         assert_eq!(body.get("parse_mode"), None);
         let text = body["text"].as_str().expect("a text");
-        assert!(text.contains("★★☆☆☆\n\n<users/all> @everyone"), "{text}");
+        assert!(
+            text.contains("★★☆☆☆\n\n<users/all> @\u{200b}everyone"),
+            "{text}"
+        );
         assert_eq!(telegram(&hostile(), None).get("chat_id"), None);
     }
 

@@ -189,8 +189,8 @@ impl<'d> Operation<'d> {
         let message = messages.and_then(|examples| examples.values().next());
         let form = content["application/x-www-form-urlencoded"]["example"].as_object();
         let form = form.into_iter().flatten();
-        let responses = value["responses"]["200"]["content"].as_object();
-        let media_type = responses.and_then(|content| content.keys().next());
+        let response_content = value["responses"]["200"]["content"].as_object();
+        let media_type = response_content.and_then(|content| content.keys().next());
         Some(Operation {
             method: method.to_ascii_uppercase(),
             path,
@@ -237,12 +237,13 @@ impl<'d> OperationParameter<'d> {
     }
 }
 
-/// Returns whether all reads share a header field, so that it is not listed: those of conditions and codings.
+/// Tells whether `name` is a header field that all reads share, for conditions or codings; such fields are not listed.
 fn is_shared_field(name: &str) -> bool {
     name.starts_with("If-") || name == "Accept-Encoding"
 }
 
-/// Returns path and query of the example: a parameter in the path, which is always its last part, has its example.
+/// Returns path and query of the example. A path has at most one parameter, which is its last segment; the example of
+/// the parameter takes its place.
 fn example_target(path: &str, parameters: &[OperationParameter<'_>], query: &str) -> String {
     let mut target = path.to_owned();
     let in_path = parameters.iter().find(|one| one.location == "path");

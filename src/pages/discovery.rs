@@ -36,6 +36,7 @@ pub(crate) fn llms(context: &PageContext<'_>) -> String {
         description: markdown(&snapshot.business.description),
         day: snapshot.updated_at.date().to_string(),
         disclaimer: snapshot.disclaimer.as_deref().map(markdown),
+        // Agents need none of the files that pages load, such as stylesheets.
         groups: groups.filter(|group| group.id != FILES).collect(),
         base_url: &snapshot.base_url,
     })
@@ -87,8 +88,8 @@ impl Pages {
         parts(self.snapshot.len())
     }
 
-    /// Renders the part with this number, from 1: at most 50,000 URLs, each with the day of its last change. A full
-    /// part takes some milliseconds.
+    /// Renders the part with this number, from 1 to [`sitemap_parts`](Self::sitemap_parts): at most 50,000 URLs, each with
+    /// the day of its last change. A full part takes some milliseconds.
     pub(crate) fn sitemap_part(&self, part: u32) -> String {
         let snapshot = &self.snapshot;
         let base_url = &snapshot.base_url;

@@ -1,8 +1,9 @@
 //! What only Linux tells or does: the memory and processor time of this process, limits of control groups, a coarse clock,
 //! some options of sockets.
 //!
-//! [`linux`](self) has it, and `other` has what other Unix systems get instead: each function says what that is. With the
-//! feature `portable` Linux gets it too, for tests. On a real system other than Linux nothing was tried.
+//! `linux` implements these functions, and `other` what other Unix systems get instead: the comment of each function says
+//! what it does "elsewhere". With the feature `portable`, Linux uses `other` too, for tests. No real system other than
+//! Linux was tried.
 
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 mod linux;
@@ -38,7 +39,8 @@ pub fn usage() -> Usage {
     system::usage()
 }
 
-/// Returns the memory of the machine in bytes, or the lowest limit of its control groups; elsewhere `None`.
+/// Returns the memory that this process may use, in bytes: that of the machine, or a lower limit of the process's control
+/// groups. Elsewhere `None`.
 #[must_use]
 pub fn memory() -> Option<u64> {
     system::memory()

@@ -1,5 +1,5 @@
-//! Figures of the reviews that a filter selects: their stars and days, and how the owner answers them; and of the reviews
-//! of a time.
+//! Figures of the reviews that a filter selects (their stars and days, and how the owner answers them), and fewer figures
+//! of all reviews of a period.
 
 use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, RatingSet};
@@ -38,7 +38,7 @@ pub struct ReviewFigures {
     pub newest_low_unanswered: Vec<Row>,
 }
 
-/// The figures of the reviews of a time.
+/// The figures of all reviews of a period.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeriodFigures<'i> {
     /// How many reviews have each number of stars, from one to five.
@@ -91,6 +91,7 @@ impl ReviewFigures {
         four + five
     }
 
+    /// Counts the review at `row`; the newest comes first.
     fn add(&mut self, index: &Index, row: Row, reply_days: &mut Vec<u16>) {
         let stars = index.rating(row).stars();
         if let Some(count) = self.stars.get_mut(usize::from(stars) - 1) {

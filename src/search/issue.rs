@@ -92,7 +92,7 @@ pub enum Code {
 pub struct Issues(Vec<Issue>);
 
 impl Issues {
-    /// Adds an issue, if there are fewer than 100; allocates, so that only rejected requests pay for it.
+    /// Adds an issue, if there are fewer than 100. The list allocates only now, so that accepted requests cost nothing.
     pub fn push(&mut self, issue: Issue) {
         if self.0.len() < ISSUES_MAX {
             self.0.push(issue);

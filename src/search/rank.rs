@@ -1,6 +1,6 @@
 //! Ranked search: lists reviews by how well they fit the words, also those that lack some of them.
 //!
-//! The score of a review is the sum of BM25 over the words (`scores.rs`), each in its best sense:
+//! The score of a review is the sum of BM25 over the words (`scores.rs`), each mostly in its best sense:
 //!
 //! - A review has a word as often as it has forms with the same stem in its language.
 //! - In languages that write compounds as one word, it has the word once if a longer word contains it.

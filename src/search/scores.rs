@@ -2,14 +2,14 @@
 //! Probabilistic Relevance Framework", 2009; k1 = 1.2, b = 0.75).
 //!
 //! A list has the reviews that have a word in one sense: itself, its subject, or a name with it. A word adds to the score
-//! of a review what it is worth in its best sense there, so that a review with two words of the search comes before one
-//! with one word in two senses.
+//! of a review half of what it is worth in its best sense there, and half of the sum over its senses: a second sense counts
+//! only half, so that a review with two words of the search comes before one with one word in two senses.
 
 use std::cmp::Reverse;
 
 use crate::search::rows::{has, insert, remove, rows_of, words_for};
 
-/// Length of an average review, in the units of [`Scores::add`].
+/// Length of an average review, in the units of the lengths that [`Scores::end_list`] takes.
 pub(super) const LENGTH_AVERAGE: u8 = 16;
 
 /// Longer reviews count as this long: four times the average.
@@ -29,7 +29,7 @@ const K1_PLUS_1: u32 = 2_200;
 const K1_WITHOUT_B: u32 = 300;
 const K1_WITH_B: u32 = 900;
 
-/// The factor of BM25 for a number of words, from one on, and a length.
+/// The factor of BM25: the first index is how often the review has the word, less one; the second is the review's length.
 const SATURATION: [[u32; LENGTH_MAX as usize + 1]; COUNT_MAX as usize] = {
     let mut table = [[0; LENGTH_MAX as usize + 1]; COUNT_MAX as usize];
     let mut count = 0;
@@ -47,10 +47,11 @@ const SATURATION: [[u32; LENGTH_MAX as usize + 1]; COUNT_MAX as usize] = {
     table
 };
 
-/// Reviews with less than this part of the best score are not listed: they have one of several words, and a common one.
+/// Reviews with less than one part in this many of the best score are not listed: they have one of several words, and a
+/// common one.
 const BEST_PART_MIN: u32 = 7;
 
-/// The largest factor of a row.
+/// The largest factor by which [`Scores::fit`] multiplies the score of a row.
 pub(super) const FACTOR_MAX: u32 = 8;
 
 /// The weight of a word itself.
@@ -68,7 +69,7 @@ pub(super) struct Scores {
     /// The rows to which the current word has added something.
     touched: Vec<u32>,
     /// The rows of the current list, as bits; none between lists.
-    listed: Vec<u64>,
+    listed_bits: Vec<u64>,
     /// The rows of the current list, in no order.
     list: Vec<CountedRow>,
     /// The best rows that fit so far, in no order.
@@ -105,13 +106,13 @@ impl Scores {
         self.scored.resize(words_for(rows), 0);
         self.scores.resize(rows as usize, 0);
         self.added.resize(rows as usize, 0);
-        self.listed.resize(words_for(rows), 0);
+        self.listed_bits.resize(words_for(rows), 0);
         self.best.clear();
         self.worst = 0;
         self.fitting = 0;
     }
 
-    /// Adds `row` to the current list, which has the word `count` times, unless it is there.
+    /// Adds `row`, whose review has the word `count` times, to the current list, unless the list has it already.
     pub(super) fn list(&mut self, row: u32, count: u32) {
         self.push(CountedRow {
             row,
@@ -120,8 +121,8 @@ impl Scores {
         });
     }
 
-    /// Adds `row` to the current list, which only has a longer word that begins with the word, unless it is there; it gets
-    /// half of the score.
+    /// Adds `row`, whose review has only a longer word that begins with the word, to the current list, unless the list has
+    /// it already. The row gets half of the score.
     pub(super) fn list_part(&mut self, row: u32) {
         self.push(CountedRow {
             row,
@@ -131,8 +132,8 @@ impl Scores {
     }
 
     fn push(&mut self, listed: CountedRow) {
-        if !has(&self.listed, listed.row) {
-            insert(&mut self.listed, listed.row);
+        if !has(&self.listed_bits, listed.row) {
+            insert(&mut self.listed_bits, listed.row);
             self.list.push(listed);
         }
     }
@@ -178,14 +179,14 @@ impl Scores {
         }
     }
 
-    /// Removes the rows of the current list from the bits: one by one if they are few.
+    /// Removes the rows of the current list from the bits: one by one if there are fewer rows than words of 64 bits.
     fn clear_listed(&mut self) {
-        if self.list.len() >= self.listed.len() {
-            self.listed.fill(0);
+        if self.list.len() >= self.listed_bits.len() {
+            self.listed_bits.fill(0);
             return;
         }
         for listed in &self.list {
-            remove(&mut self.listed, listed.row);
+            remove(&mut self.listed_bits, listed.row);
         }
     }
 
@@ -200,8 +201,9 @@ impl Scores {
         }
     }
 
-    /// Adds `row` to those that fit, if it has a score; rows come in ascending order. `factor` returns a factor of at
-    /// most [`FACTOR_MAX`] for the row, and `limit` is how many of the best are wanted.
+    /// Adds `row` to those that fit, if it has a score. Rows must come in ascending order, so that of equal scores an
+    /// earlier one is better. `factor` returns a factor of at most [`FACTOR_MAX`] for the row, and `limit` is how many of
+    /// the best are wanted.
     pub(super) fn fit(&mut self, row: u32, limit: usize, factor: impl Fn(u32) -> u32) {
         let at = row as usize;
         let score = self.scores.get(at).copied().unwrap_or(0);
@@ -217,7 +219,8 @@ impl Scores {
             let score = Reverse(score);
             self.best.push(Fitting { score, row });
         }
-        if self.best.len() >= limit.max(1) * 4 {
+        let limit = limit.max(1);
+        if self.best.len() >= limit * 4 {
             self.best.select_nth_unstable(limit - 1);
             self.best.truncate(limit);
             self.worst = self.best[limit - 1].score.0;
@@ -255,7 +258,7 @@ fn rarity(total: u32, having: u32) -> u32 {
 /// Returns the binary logarithm of `number`, which is not 0, in units of 1/256, rounded down.
 fn log2(number: u64) -> u32 {
     let whole = number.max(1).ilog2();
-    // From 2^31 to 2^32: the number divided by the greatest power of two in it.
+    // The number divided by the greatest power of two in it, from 1 to 2, with 31 fractional bits.
     let mut rest = (number.max(1) << (63 - whole)) >> 32;
     let mut bits = whole;
     for _ in 0..RARITY_BITS {

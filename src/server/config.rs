@@ -47,7 +47,7 @@ pub struct Config {
     pub poll: Duration,
     /// Origins whose pages may use `/mcp`, besides the server's own and loopback; `*` for all.
     pub mcp_origins: Vec<String>,
-    /// Host names that requests to `/mcp` may use, besides that of the public address, loopback and addresses.
+    /// Host names that requests to `/mcp` may use, besides that of `base_url`, `localhost` and any IP address.
     pub mcp_hosts: Vec<String>,
     /// The certificate and key for TLS; `None` for plain HTTP.
     pub tls: Option<TlsFiles>,
@@ -68,7 +68,8 @@ impl Config {
     }
 
     /// Tells whether requests seem to come through a proxy that is not configured, so that all clients share the limits of
-    /// one: the public address is not that of this server at `address`. False if clients have no limits.
+    /// one: the public address is https and this server has no TLS, or the server listens on loopback and its public
+    /// address is another one. False if clients have no limits.
     pub(super) fn seems_proxied(&self, address: SocketAddr) -> bool {
         let Some(base_url) = &self.base_url else {
             return false;
@@ -134,9 +135,10 @@ pub struct ServerLimits {
     pub idle_time: Duration,
     /// Time without a byte in either direction while a request is in progress.
     pub stall_time: Duration,
-    /// How long a peer may read nothing of a response, 60 s by default. Bytes that it reads extend this by their time at the
-    /// minimum rate, up to five times as long. A shorter time would end connections of honest readers: a kernel accepts bytes
-    /// in steps, and over loopback a reader of 5 KiB/s makes progress only about every 30 s.
+    /// How long a peer may read nothing of a response, 60 s by default. Each byte that it reads extends this by the time of
+    /// a byte at the minimum rate; the deadline is never more than five times 60 s away. A default shorter than 60 s would
+    /// end connections of honest readers: a kernel accepts bytes in steps, and over loopback a reader of 5 KiB/s makes
+    /// progress only about every 30 s.
     pub rate_time: Duration,
     /// The limits that `http` enforces; hyper itself refuses more than 100 fields.
     pub requests: http::RequestLimits,

@@ -32,7 +32,7 @@ const POLL_TIME_MAX: Duration = Duration::from_micros(250);
 
 /// Answers requests: `http::handle` on the public listener, metrics on the administrator's, test handlers in tests.
 pub(super) trait Handler: Clone + Send + Sync + 'static {
-    /// Answers one request; `peer` is the connection's peer, and the head was complete at `began`.
+    /// Answers one request; `peer` is the connection's peer, and the turn of the request came at `began`.
     fn handle(
         &self,
         request: Request<Incoming>,
@@ -119,11 +119,11 @@ impl<H: Handler> ConnectionService<H> {
         let mut now = clock::instant();
         let poll_began = &self.state.now;
         while now - poll_began.get() >= POLL_TIME_MAX {
-            let used_up = poll_began.get();
+            let began_before = poll_began.get();
             tokio::task::yield_now().await;
             now = clock::instant();
-            // The first of the streams that wait here begins new time, which the others share.
-            if poll_began.get() == used_up {
+            // The first of the streams that wait here sets the beginning anew, and the others share its time.
+            if poll_began.get() == began_before {
                 poll_began.set(now);
             }
         }
@@ -147,7 +147,8 @@ impl<H: Handler> ConnectionService<H> {
         .await
     }
 
-    /// Adds common headers; closes the connection if this is the last response or has `Connection: close`.
+    /// Adds common headers; closes the connection if this is the last response, the connection must end, or the response
+    /// has `Connection: close`.
     fn finish(
         &self,
         mut response: Response<Body>,
@@ -192,8 +193,8 @@ impl<H> Drop for Handling<H> {
 
 /// The body of a response, which tells the connection's state when hyper has dropped it.
 ///
-/// On HTTP/2 a peer can keep a response from being sent by the window of its stream, while the socket is writable: that a
-/// response is unfinished shows only in its body, which hyper still holds.
+/// On HTTP/2 a peer can hold a response back with the window of its stream, while the socket stays writable. Then only the
+/// body, which hyper still holds, shows that the response is unfinished.
 #[derive(Debug)]
 pub(super) struct TrackedBody {
     body: Body,

@@ -8,7 +8,7 @@ const BEHIND: &str = "GET /feed.xml HTTP/1.1\r\nHost: a\r\nConnection: close\r\n
 
 /// Sends bytes, and another request after them. Asserts that the server answers the first with one of the `expected`
 /// statuses, and closes the connection without answering the other.
-fn assert_ends_with(bytes: &str, expected: &str) {
+fn assert_last_answer(bytes: &str, expected: &str) {
     let answer = service().exchange((bytes.to_owned() + BEHIND).as_bytes());
     let found = statuses(&answer);
     let is_expected = found.len() == 1 && expected.contains(found[0]);
@@ -51,7 +51,7 @@ fn malformed_request_lines_are_refused() {
         \x16\x03\x01\x02\x00\x01\x00\x01|GET a:443 HTTP/1.1|GET * HTTP/1.1|GET healthz HTTP/1.1|\
         GET http:///healthz HTTP/1.1";
     for line in lines.split('|') {
-        assert_ends_with(&format!("{line}\r\nHost: a\r\n\r\n"), "400");
+        assert_last_answer(&format!("{line}\r\nHost: a\r\n\r\n"), "400");
     }
 }
 
@@ -67,7 +67,7 @@ fn malformed_fields_are_refused() {
         "Host: a, b\r\n",
     ] {
         let bytes = format!("GET /healthz HTTP/1.1\r\n{fields}\r\n");
-        assert_ends_with(&bytes, "400");
+        assert_last_answer(&bytes, "400");
         let answer = service().exchange(bytes.as_bytes());
         let body = "{\"error\":\"bad_request\",\"message\":\"";
         assert!(answer.contains(body), "{answer}");
@@ -81,7 +81,7 @@ fn targets_that_are_not_of_this_service_are_refused() {
         ("CONNECT a:443", "501"),
         ("GET http://elsewhere.example/", "421"),
     ] {
-        assert_ends_with(&format!("{target} HTTP/1.1\r\nHost: a\r\n\r\n"), expected);
+        assert_last_answer(&format!("{target} HTTP/1.1\r\nHost: a\r\n\r\n"), expected);
     }
 }
 
@@ -120,7 +120,7 @@ fn ambiguous_framing_closes_the_connection() {
         ("Transfer-Encoding: chunked\r\nContent-Length: 3", "200"),
     ] {
         let request = format!("GET /healthz HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n0\r\n\r\n");
-        assert_ends_with(&request, expected);
+        assert_last_answer(&request, expected);
     }
 }
 
@@ -157,7 +157,7 @@ fn a_read_with_a_body_is_answered_and_ends_the_connection() {
     ] {
         for method in ["GET", "HEAD", "OPTIONS"] {
             let request = format!("{method} /reviews.json HTTP/1.1\r\nHost: a\r\n{body}");
-            assert_ends_with(&request, "200, 204");
+            assert_last_answer(&request, "200, 204");
             let answer = service().exchange(request.as_bytes());
             assert!(answer.contains("\r\nconnection: close\r\n"), "{method}");
         }

@@ -7,9 +7,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Longest host name in bytes, by the limit of DNS (RFC 1035 §2.3.4).
+/// Longest host that [`Authority::parse`] accepts, in bytes: the limit of an encoded DNS name (RFC 1035 §2.3.4).
 const NAME_BYTES_MAX: usize = 255;
-/// Longest name of a host, and of each of its labels, that DNS resolves (RFC 1035 §2.3.4), in bytes without the last dot.
+/// Longest name that DNS resolves, and longest label of it, in bytes of text without the last dot: an encoded name of 255
+/// bytes has a length byte before each label, and one for the root.
 const DNS_NAME_BYTES_MAX: usize = 253;
 const DNS_LABEL_BYTES_MAX: usize = 63;
 
@@ -76,7 +77,8 @@ impl<'a> Authority<'a> {
         }
     }
 
-    /// Tells whether the host is an IP address or `localhost`: what no page can bind to another server by DNS.
+    /// Tells whether the host is `localhost` or any IP address, also a public one: a page cannot use DNS rebinding with
+    /// these.
     #[must_use]
     pub fn is_local(&self) -> bool {
         self.host.eq_ignore_ascii_case("localhost") || self.address().is_some()
@@ -86,7 +88,7 @@ impl<'a> Authority<'a> {
     #[must_use]
     pub fn port_number(&self) -> Option<u16> {
         let digits = self.port?;
-        // `parse` accepts a sign.
+        // `str::parse` would accept a plus sign.
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }

@@ -77,8 +77,8 @@ fn decode(raw: &[u8], plus: u8, out: &mut String) -> Result<(), FormError> {
             return Ok(());
         }
         (Ok(text), Err(error)) => (text.into_bytes(), error),
-        (Err(text), decoded) => (
-            text.into_bytes(),
+        (Err(not_utf8), decoded) => (
+            not_utf8.into_bytes(),
             decoded.err().unwrap_or(FormError::NotUtf8),
         ),
     };

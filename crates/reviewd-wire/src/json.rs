@@ -48,13 +48,14 @@ pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// Sets the highest bit of each ASCII byte of `word` below U+0020.
+/// Sets the highest bit of the first ASCII byte of `word` below U+0020, and of no ASCII byte before it. Marks after it
+/// may be wrong, and those of other bytes mean nothing.
 #[inline(always)]
 fn marks_of_controls(word: u64) -> u64 {
     word.wrapping_sub(0x20 * ONES)
 }
 
-/// Sets the highest bit of each ASCII byte of `word` that equals `byte`.
+/// Like [`marks_of_controls`], for bytes that equal `byte`.
 #[inline(always)]
 fn marks_of(word: u64, byte: u8) -> u64 {
     (word ^ (u64::from(byte) * ONES)).wrapping_sub(ONES)

@@ -36,11 +36,11 @@ pub struct SourceFormat {
     pub(super) form: Form,
     /// Columns that a source of this format must have, all of them (`a|b`: either).
     pub(super) marks: String,
-    /// Keys that each element must have.
+    /// Keys that each object of a source must have; any other object is refused.
     pub(super) needs: String,
     /// The columns of each field; empty in a generic format, which accepts all the usual column names.
     fields: BTreeMap<Field, String>,
-    /// The status values of published reviews; if empty, those in all languages.
+    /// The status values of published reviews; if empty, the usual rules for columns of a status apply (`status`).
     pub(super) published: String,
     /// Ratings in words, each with its stars.
     pub(super) ratings: BTreeMap<String, String>,
@@ -63,13 +63,13 @@ pub(crate) enum Form {
     Json,
     /// JSON objects with known keys; an absent key means an empty field.
     WholeJson,
-    /// Either.
+    /// A table or JSON.
     Any,
 }
 
 #[derive(Deserialize)]
 struct FormatTable {
-    /// The first format whose marks are present is used. A table without marks is CSV, the first; other JSON is lines.
+    /// CSV is the first. [`detect`] chooses the format of a source.
     formats: Vec<SourceFormat>,
     /// The usual column names of each field, for sources of unknown platforms; the most reliable name comes first.
     usual: BTreeMap<Field, String>,
@@ -141,7 +141,7 @@ struct MarkCounts {
 /// The result of detecting a format.
 pub(super) struct Detected {
     pub(super) format: &'static SourceFormat,
-    /// Formats whose marks are there, except one.
+    /// The titles of formats of which one mark is absent, and at least two are there; empty if a format was detected.
     pub(super) near: Vec<&'static str>,
 }
 

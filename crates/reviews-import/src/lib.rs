@@ -3,9 +3,9 @@
 //!
 //! 1. [`ImportSource::open`] takes the bytes of a source and detects its encoding (`encoding`). `csv` and `xlsx` give rows;
 //!    `json` finds lists of objects (`javascript` makes JSON of a module); `markup` makes objects of XML and of the linked
-//!    data of web pages. A row is an object, too. [`archive`] unpacks the files of a ZIP first. No code here opens files or
+//!    data of web pages. A row counts as an object, too. [`archive`] unpacks the files of a ZIP first. No code here opens files or
 //!    reads the clock.
-//! 2. Their keys and values (`shape`) show the format (`formats`), the columns of each field (`columns`, `resolve`), and
+//! 2. The keys and values of these objects (`shape`) show the format (`formats`), the columns of each field (`columns`, `resolve`), and
 //!    the columns that hide reviews (`status`).
 //! 3. [`ImportSource::records`] reads [`Record`]s, the fields of one review as text. An invalid record is refused, and
 //!    reading continues; an error of the source itself ends the import, because an incomplete export must not be imported.

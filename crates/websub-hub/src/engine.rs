@@ -2,7 +2,8 @@
 //! stores each batch in a few transactions, and then replies. It starts due attempts on threads of a pool (`attempts`),
 //! so it never waits for a subscriber.
 //!
-//! The thread reads the clock twice for each batch, in [`Engine::run`]; every rule gets the time as an argument.
+//! The thread reads the clocks twice for each batch, in [`Engine::run`], and gives every rule this time as an argument.
+//! Other readings only measure how long the store took.
 
 mod attempts;
 mod notices;
@@ -40,7 +41,7 @@ const BATCH_MAX: usize = 512;
 /// Longest wait for a message, after which the store is polled for due retries, leases and other processes' work.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Shortest wait, while attempts wait in a queue.
+/// Shortest wait for a message after a batch, so that queued attempts do not keep the thread busy.
 const TICK_MIN: Duration = Duration::from_millis(5);
 
 /// How often expired leases are ended.
@@ -76,6 +77,7 @@ pub(super) enum HubMessage {
     /// Stop, at the latest at `until`.
     Stop {
         until: Instant,
+        /// Gets, when the store is closed, whether all attempts had ended.
         done: Option<SyncSender<bool>>,
     },
 }
@@ -248,8 +250,8 @@ impl Engine {
         }
     }
 
-    /// Opens the store and takes the delivery role, if not done yet. Waits until all attempts of an earlier role have
-    /// ended, so that none runs twice.
+    /// Opens the store and takes the delivery role, if not done yet. Does not ask for the role before
+    /// all attempts of an earlier role have ended, so that none runs twice.
     fn open(&mut self, now: Now) {
         if self.storage.open(now.instant) {
             // The store may have an older state: a backup, or a standby that lacks the last changes.
@@ -294,6 +296,7 @@ impl Engine {
 
     /// Publishes the topics that are served; after a failure it is retried later.
     fn publish(&mut self, now: Now) {
+        // In a store that replicas do not share, publishing removes subscriptions to other topics, so it needs the role.
         let may_publish = self.storage.is_delivering() || self.settings.location.is_shared();
         if !self.unpublished || !may_publish || !self.storage.may_try(now.instant) {
             return;
@@ -475,7 +478,7 @@ impl Engine {
 
     /// Cancels running attempts, closes the store, which gives the role back, and then reports completion.
     fn close(mut self) {
-        let clean = self.attempts.running() == 0;
+        let clean = self.attempts.running() == 0 && self.unrecorded.is_empty();
         self.attempts.cut();
         drop(self.storage);
         for done in self.stopping.into_iter().flat_map(|stop| stop.waiting) {

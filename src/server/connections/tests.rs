@@ -22,7 +22,7 @@ fn budgets() -> Arc<Budgets> {
     })
 }
 
-/// Admits a connection with a request in progress, which is never closed for another one.
+/// Admits a connection with a request in progress, which is not evicted in the first second ([`GRACE`]) of the table.
 fn busy(table: &Arc<Connections>, address: &str) -> Result<ConnectionPermit, LimitReached> {
     let permit = table.admit(address.parse().expect(address))?.permit;
     permit.note_busy(table.began, 0);
@@ -62,7 +62,8 @@ fn one_of_the_next_32_is_closed_and_the_next_sample_begins_after_them() {
     let held: Vec<_> = (0..SAMPLE as u64 * 2)
         .map(|number| {
             let permit = table.admit([192, 0, 2, 1].into()).unwrap().permit;
-            // A connection with a higher number has waited longer.
+            // All of these times are still to come, so every connection is new. A higher number has an earlier time, as if
+            // it had waited longer.
             let since = Duration::from_secs(SAMPLE as u64 * 2 - number);
             permit.note_waiting(table.began + since);
             permit
@@ -112,7 +113,7 @@ fn moving(table: &Arc<Connections>, bytes: u64) -> ConnectionPermit {
     permit
 }
 
-/// Evicts a connection, as for a new one this many microseconds after the table was created; tells whether there was one.
+/// Makes room for a new connection at `now`, in microseconds since the table was created; tells whether one was evicted.
 fn evict_at(table: &Arc<Connections>, now: u64) -> bool {
     table.lock().evict(ALL, now).is_some()
 }
@@ -207,7 +208,8 @@ fn the_connection_that_would_hold_its_bytes_longest_is_closed_if_a_budget_is_sho
 
 #[test]
 fn a_connection_that_needs_less_than_a_minute_is_closed_only_if_the_budget_is_used_up() {
-    // In the first second it has moved a sixtieth of what it holds, and one byte counts as moved in any case.
+    // [`Progress::time_for`] counts one byte more than has moved. So with `held / 60 - 1` bytes in the first second a
+    // connection needs exactly a minute, and with `held / 60` less.
     let held = 900_000;
     assert_eq!(relieved(&[held / 60 - 1], &[held], GRACE), [true]);
     assert_eq!(relieved(&[held / 60], &[held], GRACE), [false]);

@@ -57,7 +57,7 @@ struct PlatformState {
     is_reversed: bool,
     /// The faults of the next requests; `None` for a right answer.
     faults: VecDeque<Option<Fault>>,
-    /// First lines, and values of the fields that have tokens.
+    /// Of each request the first line, and the values of the fields with tokens and of `If-None-Match`.
     asked: Vec<String>,
 }
 
@@ -181,7 +181,7 @@ fn render(
         .next()
         .unwrap_or_default();
     let page = page_of(kind, target, body);
-    let rest = reviews.chunks(PAGE).nth(page - 1).unwrap_or_default();
+    let on_page = reviews.chunks(PAGE).nth(page - 1).unwrap_or_default();
     let is_last = page * PAGE >= reviews.len();
     let mut more = String::new();
     let document = match kind {
@@ -196,24 +196,24 @@ fn render(
             } else {
                 json!(format!("p{}", page + 1))
             };
-            let list: Vec<Value> = rest.iter().map(google).collect();
+            let list: Vec<Value> = on_page.iter().map(google).collect();
             json!({"reviews": list, "totalReviewCount": reviews.len(), "nextPageToken": mark})
                 .to_string()
         }
         "woocommerce" => {
             let pages = reviews.len().div_ceil(PAGE);
             more = format!("X-WP-TotalPages: {pages}\r\n");
-            let list: Vec<Value> = rest.iter().map(woocommerce).collect();
+            let list: Vec<Value> = on_page.iter().map(woocommerce).collect();
             json!(list).to_string()
         }
         "shopify" => {
-            let list: Vec<Value> = rest.iter().map(shopify).collect();
+            let list: Vec<Value> = on_page.iter().map(shopify).collect();
             let info = json!({"hasNextPage": !is_last, "endCursor": format!("p{}", page + 1)});
             json!({"data": {"metaobjects": {"nodes": list, "pageInfo": info}}}).to_string()
         }
-        "trustpilot" => list(rest, trustpilot),
-        "judgeme" => list(rest, judgeme),
-        "yotpo" => list(rest, yotpo),
+        "trustpilot" => list(on_page, trustpilot),
+        "judgeme" => list(on_page, judgeme),
+        "yotpo" => list(on_page, yotpo),
         other => panic!("{other} is no kind"),
     };
     let etag = format!("\"{}-{}\"", document.len(), reviews.len());

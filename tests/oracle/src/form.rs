@@ -34,7 +34,8 @@ pub(super) fn pairs(data: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let pieces = data.split(|&byte| byte == b'&');
     pieces.filter(|piece| !piece.is_empty()).map(|piece| {
         let mut halves = piece.splitn(2, |&byte| byte == b'=');
-        let [name, value] = [(); 2].map(|()| halves.next().unwrap_or_default());
+        let name = halves.next().unwrap_or_default();
+        let value = halves.next().unwrap_or_default();
         (name, value)
     })
 }

@@ -9,8 +9,8 @@
 //!
 //! Each of 32 connections has one request in flight. The client never sleeps, so no server pays for waking it, and it
 //! reads only the first response whole: later ones are checked by status and length, which takes two system calls. A
-//! client that waited for one connection after another was woken by slower servers for every response, and waited for
-//! faster ones; which of the two happened affected the figures more than the server did.
+//! client that waited for one connection after another made some servers pay for waking it for every response, and
+//! others not; this affected the figures more than the server did.
 
 use std::error::Error;
 use std::fs::{OpenOptions, read, read_to_string};
@@ -146,7 +146,7 @@ impl Server {
             let mut stream = self.connect()?;
             let response = Response::first(&mut stream)?;
             stream.set_nonblocking(true)?;
-            lanes.push((Lane { stream, come: 0 }, response));
+            lanes.push((Lane { stream, received: 0 }, response));
         }
         let expected = lanes[0].1;
         if lanes.iter().any(|(_, response)| *response != expected) {
@@ -236,8 +236,8 @@ impl Response {
 /// A connection with a request in flight.
 struct Lane {
     stream: TcpStream,
-    /// Bytes of its response received so far.
-    come: usize,
+    /// Bytes of its response so far.
+    received: usize,
 }
 
 impl Lane {
@@ -246,7 +246,7 @@ impl Lane {
     fn is_complete(&mut self, expected: &Response, buffers: &mut [Vec<u8>; 2]) -> Result<bool> {
         let [begin, rest] = buffers;
         loop {
-            let is_first = self.come == 0;
+            let is_first = self.received == 0;
             let read = if is_first {
                 recv(&self.stream, &mut begin[..], RecvFlags::empty())
             } else {
@@ -259,16 +259,16 @@ impl Lane {
                     if is_first && !expected.status.starts_with(status) {
                         return Err(String::from_utf8_lossy(status).into());
                     }
-                    self.come += read;
+                    self.received += read;
                 }
                 Err(Errno::AGAIN) => return Ok(false),
                 Err(error) => return Err(error.into()),
             }
-            if self.come > expected.length {
+            if self.received > expected.length {
                 return Err("more than was announced".into());
             }
-            if self.come == expected.length {
-                self.come = 0;
+            if self.received == expected.length {
+                self.received = 0;
                 return Ok(true);
             }
         }

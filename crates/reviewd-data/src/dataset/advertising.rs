@@ -16,7 +16,7 @@ use crate::model::{Dataset, Review};
 use reviewd_wire::sentence::sentences;
 use reviewd_wire::text::quote;
 
-/// The stars of a text of the practice itself, to which all rules apply.
+/// The stars that a text of the practice itself counts as having, so that no rule ignores it for its stars.
 const OWN_STARS: u8 = 5;
 
 /// A rule of advertising.
@@ -120,12 +120,12 @@ pub(super) fn findings<'d>(dataset: &'d Dataset) -> Vec<Finding<'d>> {
 
 /// Checks a text of the practice itself.
 fn check_own(text: &Option<String>, path: &str, findings: &mut Vec<Finding<'_>>) {
-    let words = CheckedText {
+    let own_text = CheckedText {
         text: text.as_deref().unwrap_or_default(),
         stars: OWN_STARS,
         is_reply: false,
     };
-    words.check(None, path, findings);
+    own_text.check(None, path, findings);
 }
 
 /// A text to which the rules are applied.

@@ -42,6 +42,7 @@ pub(super) struct TaxonomyFile {
 pub(super) fn taxonomy(item: JsonItem<'_>) -> TaxonomyFile {
     item.object(|keys| TaxonomyFile {
         taxonomy: Taxonomy {
+            // `trades` fills it in with the phrases of a starter taxonomy.
             phrase_languages: BTreeMap::new(),
             aspects: concepts(keys.key("aspects")),
             technicians: technicians(keys.key("technicians")),
@@ -162,7 +163,7 @@ pub(super) fn check_insights(
                 check_references(&insights, find_published, &check);
             }
         }
-        // The two parsers read a number differently, for example.
+        // For example, simd-json and serde_json read a number differently.
         Err(error) => check.problems.borrow_mut().push(|| Problem {
             line: Some(error.line()),
             column: Some(error.column()),
@@ -265,14 +266,15 @@ fn check_number(item: JsonItem<'_>) {
     item.check_number();
 }
 
-/// Reads a value unless it is null.
+/// Reads the value of a required key unless it is null; keys that may be absent are read by `non_null_key`.
 fn optional(item: JsonItem<'_>, read: impl FnOnce(JsonItem<'_>)) {
     if let Some(item) = item.non_null() {
         read(item);
     }
 }
 
-/// Checks the counts of quarters here, as [`insights`] does not look at them: parsing drops quarters of another shape.
+/// Checks the counts of the quarters that parsing kept. [`insights`] does not check quarters, as those of another shape
+/// are dropped by parsing and not an error.
 fn check_quarters(insights: &Insights, check: &Check) {
     for (at, aspect) in insights.aspects.iter().enumerate() {
         for (index, quarter) in aspect.quarterly.iter().enumerate() {

@@ -73,8 +73,9 @@ impl Problems {
         self.listed.extend(other.listed.into_iter().take(capacity));
     }
 
-    /// Adds the positions of the problems of one file: of the value, or of the nearest object or array around it if
-    /// the value is missing. Problems of a file that is not UTF-8 or not JSON get no position.
+    /// Adds the positions of these problems, which are all of one file: of the value, or of the nearest object or array
+    /// around it if the value is missing. There is no position if that is the whole file, or if the file is not UTF-8 or
+    /// not JSON.
     ///
     /// Cost: at most one pass over the file for each distinct object or array on the paths.
     pub(super) fn locate(&mut self, bytes: &[u8]) {
@@ -104,8 +105,8 @@ impl Problems {
 type MembersByKey<'t> = BTreeMap<String, &'t str>;
 
 /// Returns the text of the innermost value on `path` such as `reviews[12].rating`; `cache` has the members of
-/// objects and arrays by the address of their text. A quoted key is never found, so the result is the object around
-/// it.
+/// objects and arrays by the address of their text. A key that
+/// is no plain word has quotation marks in a path, and is not found: the result is the object that has it.
 fn find<'t>(
     text: &'t str,
     path: &str,

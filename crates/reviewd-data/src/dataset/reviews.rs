@@ -1,8 +1,8 @@
 //! `reviews.json`: the business and its reviews.
 //!
-//! serde_json finds the byte range of each entry in the array of reviews. simd-json parses the entries in chunks, so that
-//! memory is needed for the tape of one chunk per thread. The rest of the file is parsed with an empty array there. If no
-//! entries can be found, the whole file is parsed at once, to report its errors.
+//! serde_json finds the byte range of each entry in the array of reviews. Each thread takes chunks of entries, and
+//! simd-json parses a chunk in pieces, so that memory is needed for the tape of one piece per thread. The rest of the file
+//! is parsed with an empty array there. If no entries can be found, the whole file is parsed at once, to report its errors.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -67,7 +67,8 @@ pub(super) struct ReviewsFile {
 /// How to decode the file.
 #[derive(Clone, Copy)]
 pub(super) struct ReviewsOptions<'t> {
-    /// With what the business lists, it tells whom and what a review mentions that does not say so itself.
+    /// Its people and services, and those that the business lists, are looked for in the texts of reviews that list no
+    /// mentions.
     pub(super) taxonomy: &'t Taxonomy,
     /// The current time; later dates are in the future.
     pub(super) now: Timestamp,
@@ -360,7 +361,11 @@ pub(super) fn review(entry: JsonItem<'_>, matcher: &Matcher) -> Review {
             author_avatar_url: keys.key("author_avatar_url").optional(TextRule::Picture),
             rating: keys.key("rating").rating(),
             date: keys.key("date").date(),
-            text: keys.key("text").non_null().map(words).unwrap_or_default(),
+            text: keys
+                .key("text")
+                .non_null()
+                .map(prose_or_empty)
+                .unwrap_or_default(),
             source: keys.key("source").string(TextRule::Name),
             source_url: keys.key("source_url").optional(TextRule::Url),
             owner_reply: keys.key("owner_reply").non_null().map(owner_reply),
@@ -387,7 +392,7 @@ pub(super) fn review(entry: JsonItem<'_>, matcher: &Matcher) -> Review {
             review.language_source = Some(LanguageSource::Stated);
         }
         review.media = keys.optional_key("media").map(media).unwrap_or_default();
-        review.translation = keys.non_null_key("translation").map(words);
+        review.translation = keys.non_null_key("translation").map(prose_or_empty);
         review.location = keys.non_null_key("location").map(name);
         review.date_precision = keys.non_null_key("date_precision").and_then(date_precision);
         review.rating_original = keys.non_null_key("rating_original").map(original_rating);
@@ -419,7 +424,7 @@ fn name(item: JsonItem<'_>) -> String {
     item.string(TextRule::Name)
 }
 
-fn words(item: JsonItem<'_>) -> String {
+fn prose_or_empty(item: JsonItem<'_>) -> String {
     item.string(TextRule::ProseOrEmpty)
 }
 
@@ -494,8 +499,9 @@ fn time(item: JsonItem<'_>) -> Option<Timestamp> {
     item.parsed_string(TIME, |text| parse_timestamp(text.as_bytes()))
 }
 
-/// Tells whether `tag` has the form of a language tag (BCP 47): a primary subtag of 2 to 8 letters, or `x` or `i`, then
-/// subtags of 1 to 8 letters and digits. Whether the subtags are registered is not looked up.
+/// Tells whether `tag` has the form of a language tag (BCP 47): a primary subtag of 2 to 8 letters, then any number of
+/// subtags of 1 to 8 letters and digits; or `x` or `i`, then at least one such subtag. Whether the subtags are registered
+/// is not looked up.
 pub fn is_language_tag(tag: &str) -> bool {
     static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         let pattern = r"^([A-Za-z]{2,8}|[xXiI]-[A-Za-z0-9]{1,8})(-[A-Za-z0-9]{1,8})*$";

@@ -18,11 +18,11 @@ const UNIT_SUFFIXES_MAX: usize = 1 << 26;
 
 /// A tuning relative to the number of texts, and the size of its tree.
 struct Step {
-    /// A leaf has at most one text in this many.
+    /// The limit of a leaf is the number of texts divided by this.
     leaf_one_in: u32,
     /// The limit of a leaf is never below this number of texts.
     leaf_rows_min: u32,
-    /// A gram that occurs in one text in this many has a bitmap.
+    /// A gram has a bitmap if it occurs in at least the number of texts divided by this.
     bitmap_one_in: u32,
     union_steps_max: u32,
     /// Bytes of the tree for each byte of ordinary folded text, measured on 200,000 and a million texts.
@@ -89,8 +89,8 @@ struct Unit {
     count: usize,
 }
 
-/// Builds the tree of `arena` with the tuning of `options`, or the finest one within its memory limit; `None` if even
-/// the coarsest is too large (texts are then scanned), or if `cancelled`.
+/// Builds the tree of `arena` with the tuning of `options`, or, if it has none, with the first of `STEPS` whose tree
+/// is within its memory limit; `None` if no tree is (texts are then scanned), or if `cancelled`.
 ///
 /// A step that is unlikely to fit is skipped: its size is estimated from the bytes of text. A step that is tried is
 /// aborted as soon as it exceeds the limit.
@@ -248,7 +248,8 @@ impl BuildState<'_> {
     }
 }
 
-/// Counts the positions of all grams of two bytes, ascending. No gram begins within a code point or ends a text.
+/// Counts the positions of each gram of two bytes, ascending. No gram begins within a code point or with the end of a
+/// text, but it may have that as its second byte.
 fn units(arena: &Arena) -> Vec<Unit> {
     let mut counts = vec![0; 1 << 16];
     for pair in arena.bytes.windows(2) {
@@ -257,8 +258,8 @@ fn units(arena: &Arena) -> Vec<Unit> {
     let mut units = Vec::new();
     for (gram, count) in (0..=u16::MAX).zip(counts) {
         let is_inside_code_point = gram >> 14 == 0b10;
-        let is_after_end = gram >> 8 == u16::from(END);
-        if count > 0 && !is_inside_code_point && !is_after_end {
+        let begins_with_end = gram >> 8 == u16::from(END);
+        if count > 0 && !is_inside_code_point && !begins_with_end {
             units.push(Unit { gram, count });
         }
     }
@@ -326,8 +327,8 @@ fn grow_batch(
 
 /// Collects the positions of `units`, unit after unit, each in the order of the arena.
 ///
-/// All batches together read the arena dozens of times, so if all grams begin with the same byte, a fast byte search
-/// skips all others. `suffixes` never shrinks, as new memory costs more than reused memory.
+/// All batches together read the arena dozens of times, so if the grams of all `units` begin with the same byte, a
+/// fast byte search skips all other bytes. `suffixes` never shrinks, as new memory costs more than reused memory.
 fn collect(arena: &Arena, units: &[Unit], suffixes: &mut Vec<SuffixPos>) {
     const OTHER: usize = usize::MAX;
     let mut next = vec![OTHER; 1 << 16];
@@ -375,6 +376,7 @@ fn collect(arena: &Arena, units: &[Unit], suffixes: &mut Vec<SuffixPos>) {
 }
 
 /// Takes the tree out of `shared`, and adds a parent node for the units of each first byte, and the root above these.
+/// The grower stores no bitmap here: the numbers of `shared` no longer fit the tree.
 fn join_units(arena: &Arena, tuning: Tuning, shared: &BuildState<'_>) -> Tree {
     let store_bitmap = |words: &[u64]| shared.store_bitmap(words);
     let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, &store_bitmap);
@@ -386,9 +388,9 @@ fn join_units(arena: &Arena, tuning: Tuning, shared: &BuildState<'_>) -> Tree {
     units.sort_unstable();
     let mut first_bytes = Vec::new();
     for group in units.chunk_by(|left, right| left.0 >> 8 == right.0 >> 8) {
-        let children = group.iter().map(|(gram, unit)| {
-            let unit = grower.tree.nodes[*unit as usize];
-            (*gram as u8, unit)
+        let children = group.iter().map(|(gram, number)| {
+            let child = grower.tree.nodes[*number as usize];
+            (*gram as u8, child)
         });
         let mut node = grower.tree.adopt(children.collect());
         let mut bits = vec![0; words_for(arena.rows())];
@@ -417,7 +419,8 @@ fn join_units(arena: &Arena, tuning: Tuning, shared: &BuildState<'_>) -> Tree {
 }
 
 impl Tree {
-    /// Appends the nodes of `part` with their lists and bitmaps; returns the number of the first.
+    /// Appends the nodes of `part` with their labels and lists; returns the number of the first. Its bitmaps are in the
+    /// shared tree already.
     fn append(&mut self, part: &Tree) -> u32 {
         // Node 0 is reserved for the root.
         if self.nodes.is_empty() {

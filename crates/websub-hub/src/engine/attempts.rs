@@ -27,7 +27,7 @@ use crate::store::{
 use crate::subscription::{AttemptFailure, AttemptResult, DeliveryResult};
 
 /// The longest queue of deliveries and notices, and as much for verifications and denials. What is due beyond it waits in
-/// the store. Our choice: as many as there are subscriptions by default, in some ten megabytes.
+/// the store. Our choice: the default limit of subscriptions; the queue then takes some ten megabytes.
 const QUEUE_MAX: usize = 100_000;
 
 /// The longest delay before an attempt that did not reach its host is repeated without counting a failure.
@@ -243,8 +243,8 @@ impl Attempts {
         });
         let mut jobs = Vec::with_capacity(begun_deliveries.len());
         for subscription in begun_deliveries {
-            // `begin_deliveries` returns only topics whose stored digest is one that this process has published, so
-            // their content is in `contents`.
+            // `begin_deliveries` returns only subscriptions whose topic has the digest that this process published last, so
+            // the content is in `contents`.
             if let Some(topic) = contents.get(&subscription.topic).cloned() {
                 let id = AttemptId::Delivery(subscription.id);
                 jobs.push((id, Job::Deliver(subscription, topic)));
@@ -375,7 +375,8 @@ impl Engine {
         }
     }
 
-    /// Returns the report of a verification. One that did not reach its host is repeated, whatever the reason.
+    /// Returns the report of a verification. One that was not sent, or that the network left without a response, is
+    /// repeated.
     fn verification_report(
         &self,
         request: &WaitingRequest,
@@ -385,7 +386,7 @@ impl Engine {
         match ended.attempt.result {
             Some(result) if !result.is_of_network() => AttemptReport::Verified {
                 id: request.id,
-                // The lease counts from the request that was confirmed.
+                // The lease counts from the time when this attempt asked the callback.
                 asked_at: now.unix.minus(ended.elapsed),
                 confirmed: ended.attempt.confirmed,
                 result,
@@ -398,8 +399,8 @@ impl Engine {
         }
     }
 
-    /// Returns the report of a delivery. What this machine or its network does to itself is no failure of a subscriber, and
-    /// is repeated.
+    /// Returns the report of a delivery. If this machine or its network is at fault, the delivery is repeated, and no
+    /// failure of the subscriber is counted.
     fn delivery_report(
         &mut self,
         subscription: &StoredSubscription,
@@ -441,8 +442,8 @@ impl Engine {
         }
     }
 
-    /// Ends a denial that has reached its callback: any status shows that, except those of a proxy whose server is down
-    /// (502 to 504).
+    /// Ends a denial, unless it was not sent, the network left it without a response, or a proxy answered for a server that
+    /// is down (502 to 504).
     fn end_denial(&mut self, notice: &DenialNotice, result: Option<AttemptResult>, status: &str) {
         let is_told = result.is_some_and(|result| {
             !result.is_of_network() && !matches!(result, AttemptResult::Status(502..=504))

@@ -87,7 +87,8 @@ impl Engine {
         self.attempts.scan_now();
     }
 
-    /// Returns the report of an attempt to send a notice. What this machine or its network does to itself is no failure.
+    /// Returns the report of an attempt to send a notice. If this machine or its network is at fault, no failure of the
+    /// target is counted.
     pub(super) fn notice_report(
         &mut self,
         id: i64,

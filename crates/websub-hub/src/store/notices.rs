@@ -30,7 +30,8 @@ const DUE: &str =
  (SELECT 1 FROM notice e WHERE e.target = n.target AND e.id < n.id
   AND (e.item = n.item OR e.item = '' OR n.item = '')) ORDER BY id LIMIT $2";
 
-/// The columns that a copy reads with `META`, `TOLD` and `NOTICES` are the parameters of the statement below each.
+/// A copy reads rows with `META`, `TOLD` and `NOTICES`, and passes their columns, in this order, as the parameters of
+/// the statement that follows each.
 const META: &str = "SELECT told_day, told_dated FROM meta";
 
 const SET_META: &str = "UPDATE meta SET told_day = $1, told_dated = $2";
@@ -39,6 +40,7 @@ const TOLD: &str = "SELECT item, digest, facts FROM told";
 
 const INSERT_TOLD: &str = "INSERT INTO told (item, digest, facts) VALUES ($1, $2, $3)";
 
+/// A notice that is being sent is due at once in the copy: its result will be recorded in the other store.
 const NOTICES: &str = "SELECT target, item, name, body, created_at, attempts, failures,
          CASE claimed WHEN 1 THEN 0 ELSE next_at END FROM notice ORDER BY id";
 
@@ -74,8 +76,9 @@ struct ToldItem {
 
 impl Store {
     /// Compares the items of `source` with those of the record, stores a notice of each change, and updates the record,
-    /// in one transaction. The first time only the record is made. In a shared store, content that is older than that of
-    /// the record changes nothing, and other content with the same date is no change.
+    /// in one transaction. The first time only the record is made. In a shared store, items are
+    /// compared only if the content is newer than that of the record. With the same date, only days that have begun
+    /// make notices; older content makes none.
     ///
     /// # Errors
     /// The database cannot be read or written; nothing has changed then.
@@ -170,7 +173,7 @@ pub(super) fn read_all(db: &mut dyn Connection) -> Result<NoticeRows, DbError> {
     })
 }
 
-/// Inserts what [`read_all`] returned into a store that has no record.
+/// Inserts what [`read_all`] returned, unless the store has a record already.
 pub(super) fn insert_all(db: &mut dyn Connection, rows: &NoticeRows) -> Result<(), DbError> {
     let meta = db.query_one("SELECT told_day FROM meta", &[])?;
     if meta.get::<Option<i64>>("told_day")?.is_some() {
@@ -244,7 +247,7 @@ fn tell(
         return Ok(report);
     }
     let today = now.as_ms().div_euclid(DAY_MS);
-    // Never the first time: there is no date to compare with then.
+    // False the first time, as there is no date to compare with: the record is always made then.
     let is_same_date = is_shared && told_dated == Some(dated);
     let mut changes = NoticeChanges::default();
     if !is_same_date {
@@ -365,7 +368,8 @@ fn insert(db: &mut dyn Connection, notices: &[NewNotice], now: UnixMillis) -> Re
     db.execute_each(sql, &rows)
 }
 
-/// Deletes the oldest notices beyond the largest number that may wait for one target; returns the number.
+/// Deletes the oldest notices beyond the largest number that may wait for one target, except those that are being sent;
+/// returns the number. Only the targets of `notices` are looked at.
 fn delete_oldest(db: &mut dyn Connection, notices: &[NewNotice]) -> Result<u64, DbError> {
     let mut targets: Vec<&str> = notices
         .iter()
