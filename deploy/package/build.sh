@@ -19,6 +19,12 @@ version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
 name=reviewd-$version-$target
 out=$PWD/target/package
 stage=$out/stage
+# The profile may be among the files of an earlier build.
+given_profile=
+if [ -n "${PROFILE_DATA:-}" ]; then
+    given_profile=$(mktemp)
+    cp "$PROFILE_DATA" "$given_profile"
+fi
 rm -rf "$out"
 mkdir -p "$stage/bin"
 
@@ -35,8 +41,8 @@ if [ "$profile" = dist ]; then
     # Compiled C code contains the date. For other profiles it would cause a complete rebuild.
     export SOURCE_DATE_EPOCH
     export RUSTFLAGS="--remap-path-prefix=$PWD=/reviewd --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
-    if [ -n "${PROFILE_DATA:-}" ]; then
-        cp "$PROFILE_DATA" "$out/$name.profdata"
+    if [ -n "$given_profile" ]; then
+        mv "$given_profile" "$out/$name.profdata"
         RUSTFLAGS+=" -Cprofile-use=$out/$name.profdata"
     fi
 fi

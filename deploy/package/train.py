@@ -24,19 +24,24 @@ FILTERS = ["min_rating=2", "max_rating=3", "since=2024-01-01", "has_reply=true",
 ORDERS = ["sort=newest", "sort=oldest", "sort=lowest"]
 
 
+def receive(connection):
+    """Returns the next bytes of a response."""
+    received = connection.recv(1 << 18)
+    if not received:
+        sys.exit("the program closed a connection")
+    return received
+
+
 def read_response(connection):
     """Reads one response with Content-Length; returns its status line and header fields, and its body."""
     received = b""
     while b"\r\n\r\n" not in received:
-        chunk = connection.recv(1 << 16)
-        if not chunk:
-            sys.exit(f"the program closed a connection after {received[:200]!r}")
-        received += chunk
+        received += receive(connection)
     head, _, body = received.partition(b"\r\n\r\n")
     found = re.search(rb"(?i)\r\ncontent-length: (\d+)", head)
     length = int(found[1]) if found else 0
     while len(body) < length:
-        body += connection.recv(1 << 20)
+        body += receive(connection)
     return head.decode(), body
 
 

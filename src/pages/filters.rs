@@ -143,8 +143,9 @@ impl Pages {
         let as_asked = format!("{}: {value}", parameter_label(t, name));
         match name {
             "rating" => match value.parse() {
-                Ok(stars) => t.counted(&t.star_count, stars),
-                Err(_) => as_asked,
+                // A number with a sign is not valid.
+                Ok(stars) if !value.starts_with('+') => t.counted(&t.star_count, stars),
+                _ => as_asked,
             },
             "has_reply" if value.eq_ignore_ascii_case("true") => t.with_reply.clone(),
             "has_reply" if value.eq_ignore_ascii_case("false") => t.without_reply.clone(),

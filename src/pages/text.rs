@@ -173,11 +173,11 @@ pub(super) fn without_direction(text: &str) -> String {
 pub(super) fn markdown(text: &str) -> String {
     let line = escaped_line(text);
     let after_number = line.trim_start_matches(|first: char| first.is_ascii_digit());
-    let is_numbered = after_number.len() < line.len()
-        && [". ", ") "]
-            .iter()
-            .any(|mark| after_number.starts_with(mark));
-    if is_numbered {
+    let has_number = after_number.len() < line.len();
+    let after_mark = after_number.strip_prefix(['.', ')']);
+    // A number with nothing behind its mark is an empty item of a list.
+    let is_item = after_mark.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+    if has_number && is_item {
         let digits = &line[..line.len() - after_number.len()];
         return format!("{digits}\\{after_number}");
     }
@@ -274,6 +274,7 @@ mod tests {
             ("+ all reviews", r"\+ all reviews"),
             ("1. FC Adler", r"1\. FC Adler"),
             ("12) Adler", r"12\) Adler"),
+            ("1.", r"1\."),
             ("=== ", r"\==="),
             ("4.5 stars", "4.5 stars"),
             ("24-hour service", "24-hour service"),

@@ -70,9 +70,14 @@ fn read(directory: &Path, digest: &str) -> io::Result<Option<Vec<u8>>> {
     if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
         return Ok(None);
     }
+    let file = match File::open(path) {
+        // Removed since.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
     // The file may grow while it is read.
-    let mut bounded = File::open(path)?.take(FILE_BYTES_MAX + 1);
+    let mut bounded = file.take(FILE_BYTES_MAX + 1);
     bounded.read_to_end(&mut bytes)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Ok(None);

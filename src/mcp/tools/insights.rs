@@ -11,7 +11,7 @@ use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::{ResultJson, fit_with, fit_within};
 use crate::model::insights::{Aspect, Evidence, Polarity};
 use crate::search::figures::PeriodFigures;
-use crate::search::issue::{Code, Issues};
+use crate::search::issue::Issues;
 use crate::search::names::words_of_name;
 use crate::search::resolved::{ResolvedParameter, push_resolved_names};
 use crate::wire::date::Date;
@@ -39,7 +39,7 @@ const QUOTES_OF_ONE_MAX: usize = 20;
 /// What the argument `aspect` must be.
 const ASPECT_RULE: &str = "must be the id, the label or a phrase of an aspect";
 
-/// A time from its first to its last day, which is not before the first.
+/// A time from its first to its last day; one that ends before it begins has no reviews.
 #[derive(Clone, Copy)]
 struct Period {
     since: Date,
@@ -76,10 +76,10 @@ pub(super) fn get_insights(
 /// Reads the days from `since` to `until`: without `since` 90 days, and without `until` to the day of the data. `None`
 /// without both, or after an issue.
 fn read_period(catalog: &Catalog, arguments: &mut Arguments<'_>) -> Option<Period> {
-    let since_text = arguments.optional_text("since");
-    let since = arguments.date("since", since_text);
-    let until_text = arguments.optional_text("until");
-    let until = arguments.date("until", until_text);
+    let since = arguments.optional_text("since");
+    let since = arguments.date("since", since);
+    let until = arguments.optional_text("until");
+    let until = arguments.date("until", until);
     if since.is_none() && until.is_none() {
         return None;
     }
@@ -88,17 +88,12 @@ fn read_period(catalog: &Catalog, arguments: &mut Arguments<'_>) -> Option<Perio
         Some(since) => since,
         None => days_before(until, PERIOD_DAYS - 1).unwrap_or(Date::MIN),
     };
-    if since > until {
-        let message = format!("must not be after {until}, the last day of the time");
-        arguments.push_issue("since", Code::OutOfRange, message, since_text);
-        return None;
-    }
     Some(Period { since, until })
 }
 
 /// Compares the reviews of `period` with those of the same number of days before.
 fn compare_with_before(catalog: &Catalog, period: Period) -> Value {
-    let days = period.until.days() + 1 - period.since.days();
+    let days = (period.until.days() + 1).saturating_sub(period.since.days());
     let before = match (
         days_before(period.since, days),
         days_before(period.since, 1),

@@ -97,6 +97,7 @@ fn a_filter_that_is_not_valid_has_a_chip_with_what_was_asked() {
     let pages = pages_to_filter();
     for (query, label) in [
         ("rating=nine", "Stars: nine"),
+        ("rating=%2B5", "Stars: +5"),
         ("has_photos=some", "With photos: some"),
         ("has_reply=some", "With reply: some"),
     ] {
