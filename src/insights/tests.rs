@@ -1128,16 +1128,25 @@ fn at_most_ten_topics_are_listed() {
     assert_eq!(list(&value["topics"]).len(), 10);
 }
 
-/// The topics of German reviews of a business with this name, each with its sign.
+/// The topics of eight copies of these German reviews of a business with this name, each with its sign.
 fn german_topics(name: &str, reviews: &[(u8, &str)]) -> Vec<String> {
-    let others = [(5, "Wir waren zufrieden."), (1, "Es war furchtbar.")];
-    let texts = [reviews.repeat(8), others.repeat(40)].concat();
-    let mut dataset = dataset_of(&texts);
+    let mut dataset = german_dataset(&reviews.repeat(8));
     dataset.business.name = name.to_owned();
-    for review in &mut dataset.reviews {
-        review.language = Some("de".to_owned());
-    }
     signed_topics(&parsed(&dataset))
+}
+
+/// These reviews and others without a topic, in German.
+fn german_dataset(reviews: &[(u8, &str)]) -> Dataset {
+    let others = [(5, "Wir waren zufrieden."), (1, "Es war furchtbar.")];
+    in_language("de", dataset_of(&[reviews, &others.repeat(40)].concat()))
+}
+
+/// The dataset with all reviews in this language.
+fn in_language(tag: &str, mut dataset: Dataset) -> Dataset {
+    for review in &mut dataset.reviews {
+        review.language = Some(tag.to_owned());
+    }
+    dataset
 }
 
 #[test]
@@ -1204,6 +1213,18 @@ fn a_word_without_an_opinion_about_it_is_no_topic() {
     );
     assert!(topics.contains(&"-teppich".to_owned()), "{topics:?}");
     assert!(!topics.contains(&"-lampe".to_owned()), "{topics:?}");
+}
+
+#[test]
+fn no_in_another_language_may_be_the_only_word_of_a_phrase() {
+    let reviews = [
+        vec![(1, "We hate the geen"); 8],
+        vec![(5, "The garden was lovely."); 20],
+        vec![(5, "It was wonderful."); 40],
+        vec![(1, "It was horrible."); 40],
+    ];
+    let value = parsed(&in_language("en", dataset_of(&reviews.concat())));
+    assert_eq!(signed_topics(&value), ["+garden", "-geen"]);
 }
 
 #[test]

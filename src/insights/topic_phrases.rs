@@ -320,6 +320,7 @@ pub(super) fn visit_uses<'w>(
                 is_noun,
                 head: mixed(key(lang.code()), items[head].form),
                 is_general: first == last && kinds[first] == WordKind::General,
+                has_negation: false,
             };
             if first == last && first > 0 {
                 let before = items[first - 1].key;
@@ -349,12 +350,15 @@ pub(super) struct PhraseUse<'w> {
     is_noun: bool,
     head: u64,
     is_general: bool,
+    /// Whether its first word is the word "no" before its only other word.
+    has_negation: bool,
 }
 
 impl PhraseUse<'_> {
     /// Makes the word "no" before it its first word, as in "no reply": such a phrase needs no other determiner.
     fn include_negation(&mut self) {
         self.first -= 1;
+        self.has_negation = true;
         let negation = self.words.items[self.first].key;
         self.hash = mixed(self.hash, negation);
         self.spelling_hash = mixed(self.spelling_hash, negation);
@@ -364,10 +368,8 @@ impl PhraseUse<'_> {
     /// The byte range of its last word in the sentence, and of those before it, but for a "no".
     pub(super) fn range(&self) -> Range<usize> {
         let items = &self.words.items;
-        let mut first = self.first;
-        if TopicRole::NEGATION.has(items[first].key) {
-            first += 1;
-        }
+        // Not by the words: "no" in another language may be the only word of a phrase.
+        let first = self.first + usize::from(self.has_negation);
         items[first].start..items[self.last].end
     }
 
