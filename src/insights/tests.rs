@@ -1228,6 +1228,19 @@ fn no_in_another_language_may_be_the_only_word_of_a_phrase() {
 }
 
 #[test]
+fn german_words_for_no_are_part_of_no_phrase() {
+    let topics = german_topics(
+        "Werkstatt Vogt",
+        &[
+            (1, "Mit keinem Teppich waren wir zufrieden."),
+            (1, "Die Lampe war schmutzig."),
+            (5, "Der Garten ist wunderbar."),
+        ],
+    );
+    assert_eq!(topics, ["+garten", "-lampe"]);
+}
+
+#[test]
 fn names_of_businesses_are_no_topics() {
     let topics = german_topics(
         "Clementinenhaus",
