@@ -112,7 +112,7 @@ pub fn document_after(
     }
     let mut derived = Derived::of(dataset, previous, threads, cancelled)?;
     let readings = Arc::new(std::mem::take(&mut derived.readings));
-    let mut insights = insights(dataset, &derived);
+    let mut insights = insights(dataset, &derived, cancelled)?;
     let bytes = serde_json::to_vec(&insights).expect("strings and finite numbers are JSON");
     insights.per_review = None;
     Some(Document {
@@ -145,7 +145,12 @@ fn read(given: &[u8], dataset: &Dataset) -> Insights {
     insights
 }
 
-fn insights(dataset: &Dataset, derived: &Derived) -> Insights {
+/// `None` if `cancelled`, which is called for each review that is read for the topics.
+fn insights(
+    dataset: &Dataset,
+    derived: &Derived,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Option<Insights> {
     let reviews = &dataset.reviews;
     let editorial = &dataset.editorial;
     let words = Sentences::of(dataset);
@@ -164,13 +169,14 @@ fn insights(dataset: &Dataset, derived: &Derived) -> Insights {
         &derived.phrases,
         &name_candidates,
         &shown,
-    );
+        cancelled,
+    )?;
     let origin = match (&editorial.summary, &summary) {
         (Some(_), _) => "editorial",
         (None, Some(_)) => "derived",
         (None, None) => "none",
     };
-    Insights {
+    Some(Insights {
         version: SCHEMA_VERSION,
         generated_at: dataset.updated_at.to_string(),
         model: MODEL.to_owned(),
@@ -195,7 +201,7 @@ fn insights(dataset: &Dataset, derived: &Derived) -> Insights {
         faq: editorial.faq.clone(),
         summary,
         pull_quote: editorial.pull_quote.clone(),
-    }
+    })
 }
 
 /// The method and its measured accuracy; `summary` is the source of the document's summary. The figures, written by the

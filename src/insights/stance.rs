@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::evidence::{Context, Reader, stars};
 use super::known::{Known, KnownLanguages};
-use super::own_stars::GramReader;
+use super::own_stars::{GramReader, SENTENCES_MAX};
 use super::text_model::Sentence;
 use super::topic_phrases::{PhraseKey, visit_uses};
 use crate::model::Dataset;
@@ -36,39 +36,47 @@ impl<'d> StanceReader<'d> {
         }
     }
 
-    /// Returns what the review of `row` says of a phrase, in all its mentions together; neutral if it has no opinion of it.
-    /// In a language without any evidence the stars decide.
-    pub(super) fn stance(&mut self, row: u32, phrase: PhraseKey) -> Stance {
+    /// Returns what the review of `row` says of each of these phrases of its language, in all its mentions together; neutral
+    /// if it has no opinion of it. In a language without any evidence the stars decide.
+    ///
+    /// Only the first [`SENTENCES_MAX`] sentences are read, some 50 KB at most: those in which phrases are counted.
+    pub(super) fn stances(&mut self, row: u32, phrases: &[PhraseKey]) -> Vec<Stance> {
         let dataset = self.dataset;
         let review = &dataset.reviews[row as usize];
         let languages = self.known;
-        let Some(known) = languages.get(&Some(phrase.lang)) else {
-            return Stance::of(0);
+        let lang = phrases.first().map(|phrase| phrase.lang);
+        let Some(known) = languages.get(&lang) else {
+            return vec![Stance::of(0); phrases.len()];
         };
         if known.reader == Reader::Stars {
-            return Stance::of(stars(Some(review.rating)));
+            return vec![Stance::of(stars(Some(review.rating))); phrases.len()];
         }
-        let mut tilt = 0;
-        for range in sentences(&review.text) {
+        let mut tilts = vec![0; phrases.len()];
+        for range in sentences(&review.text).take(SENTENCES_MAX) {
             let text = &review.text[range];
             self.sentence.read(text);
             known.phrases.find(&mut self.sentence.words);
-            for mention in self.mentions(phrase) {
-                tilt += self.tilt(row, text, &mention, known);
+            for mention in self.mentions(phrases) {
+                tilts[mention.phrase] += self.tilt(row, text, &mention.range, known);
             }
         }
-        Stance::of(tilt)
+        tilts.into_iter().map(Stance::of).collect()
     }
 
-    /// The byte ranges of the phrase in the sentence.
-    fn mentions(&self, phrase: PhraseKey) -> Vec<Range<usize>> {
-        let mut ranges = Vec::new();
-        visit_uses(&self.sentence.words, phrase.lang, |used| {
-            if used.hash == phrase.hash {
-                ranges.push(used.range());
+    /// The mentions of these phrases of one language in the sentence.
+    fn mentions(&self, phrases: &[PhraseKey]) -> Vec<PhraseMention> {
+        let mut mentions = Vec::new();
+        let Some(first) = phrases.first() else {
+            return mentions;
+        };
+        visit_uses(&self.sentence.words, first.lang, |used| {
+            let phrase = phrases.iter().position(|phrase| phrase.hash == used.hash);
+            if let Some(phrase) = phrase {
+                let range = used.range();
+                mentions.push(PhraseMention { phrase, range });
             }
         });
-        ranges
+        mentions
     }
 
     /// The margin of praise over complaint in the sentence `text` about its `mention`, without the stars of the review.
@@ -87,6 +95,14 @@ impl<'d> StanceReader<'d> {
         }
         self.sentence.tilt(Some(mention), &context) - stars(rating)
     }
+}
+
+/// A mention of one of several phrases in a sentence.
+struct PhraseMention {
+    /// Index of the phrase.
+    phrase: usize,
+    /// Byte range in the sentence.
+    range: Range<usize>,
 }
 
 /// What a review says of a phrase.

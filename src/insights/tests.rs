@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -1238,6 +1240,41 @@ fn german_words_for_no_are_part_of_no_phrase() {
         ],
     );
     assert_eq!(topics, ["+garten", "-lampe"]);
+}
+
+#[test]
+fn an_opinion_about_a_topic_is_read_up_to_the_fiftieth_sentence() {
+    for (opinion_at, is_topic) in [(50, true), (51, false)] {
+        let between = "Wir kamen an. ".repeat(opinion_at - 2);
+        let complaint =
+            format!("Wir haben die Lampe am Montag bestellt. {between}Die Lampe war schmutzig.");
+        let topics = german_topics(
+            "Werkstatt Vogt",
+            &[(1, &*complaint), (5, "Der Garten ist wunderbar.")],
+        );
+        let is_listed = topics.contains(&"-lampe".to_owned());
+        assert_eq!(is_listed, is_topic, "{opinion_at}: {topics:?}");
+    }
+}
+
+#[test]
+fn each_review_is_read_once_for_all_topics_until_they_are_cancelled() {
+    let both = (1, "Die Lampe war schmutzig. Der Teppich war schmutzig.");
+    let dataset = german_dataset(&[[both; 8], [(5, "Der Garten ist wunderbar."); 8]].concat());
+    let derived = Derived::of(&dataset, None, NonZeroUsize::MIN, &|| false).expect("not cancelled");
+    for (calls_max, is_cancelled) in [(16, false), (15, true)] {
+        let calls = AtomicUsize::new(0);
+        let topics = topics::topics(
+            &dataset,
+            &derived.known,
+            &derived.phrases,
+            &[],
+            &HashSet::new(),
+            &|| calls.fetch_add(1, Ordering::Relaxed) >= calls_max,
+        );
+        assert_eq!(topics.is_none(), is_cancelled);
+        assert_eq!(calls.into_inner(), 16);
+    }
 }
 
 #[test]

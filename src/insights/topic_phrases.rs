@@ -475,7 +475,7 @@ impl TopicRole {
 
     /// The role of this name; if the file has no such line, a role that no word has.
     fn named(name: &str) -> TopicRole {
-        let line = ROLE_LINES.lines().position(|line| role_name(line) == name);
+        let line = ROLE_NAMES.iter().position(|listed| *listed == name);
         TopicRole(line.map_or(0, |line| 1 << line))
     }
 
@@ -484,9 +484,11 @@ impl TopicRole {
     }
 }
 
-fn role_name(line: &str) -> &str {
-    line.split(' ').next().unwrap_or_default()
-}
+/// The name of each line of the file. Roles are named for each sentence, so the long lines are split once.
+static ROLE_NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let names = ROLE_LINES.lines().filter_map(|line| line.split(' ').next());
+    names.collect()
+});
 
 /// The roles of each word, a bit for each line of the file.
 static ROLES: LazyLock<KeyMap<u64, u32>> = LazyLock::new(|| {

@@ -16,16 +16,15 @@
 //!
 //! Of several candidates for one subject only the strongest is listed: phrases with a common word, words with one meaning
 //! (`synonyms.txt`), compounds ("Klantendienst", "Klantenservice"), and phrases of which at least half of the reviews are the
-//! same ("claim", "compensation"). We list fewer topics rather than any that chance
-//! explains.
+//! same ("claim", "compensation"). We list fewer topics rather than any that chance explains.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use super::keys::{KeyMap, key};
 use super::known::KnownLanguages;
-use super::stance::StanceReader;
+use super::stance::{Stance, StanceReader};
 use super::text::TextWords;
 use super::topic_phrases::{Counts, PhraseCount, PhraseKey, group};
 use super::totals::interval;
@@ -71,6 +70,8 @@ struct TopicCandidate<'c> {
     key: PhraseKey,
     count: &'c PhraseCount,
     weight: i64,
+    /// What the reviews that are read again say of it, by their row.
+    stances: BTreeMap<u32, Stance>,
     /// Reviews of its group with an opinion of its sign about it, the newest first.
     agreeing: Vec<Agreeing>,
 }
@@ -97,17 +98,20 @@ struct Agreeing {
     clarity: u32,
 }
 
-/// Returns the strongest topics, praise first; `aspect_phrases` has the phrases that the aspects already list.
+/// Returns the strongest topics, praise first; `aspect_phrases` has the phrases that the aspects already list. `None` if
+/// `cancelled`, which is called for each review that is read again.
 pub(super) fn topics(
     dataset: &Dataset,
     known: &KnownLanguages,
     counts: &Counts,
     names: &[NameCandidate],
     aspect_phrases: &HashSet<&str>,
-) -> Vec<InsightsTopic> {
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Option<Vec<InsightsTopic>> {
     let mut candidates = candidates(dataset, counts, names, aspect_phrases);
     let mut reader = StanceReader::new(dataset, known);
-    candidates.retain_mut(|candidate| judge(candidate, &mut reader));
+    read_reviews(&mut candidates, &mut reader, cancelled)?;
+    candidates.retain_mut(judge);
     let mut words = TextWords::default();
     let mut topics: [Vec<InsightsTopic>; 2] = Default::default();
     for candidate in strongest(&candidates) {
@@ -128,7 +132,7 @@ pub(super) fn topics(
             review_ids: reviews.map(|review| review.id.clone()).collect(),
         });
     }
-    topics.concat()
+    Some(topics.concat())
 }
 
 /// The phrases that one of the groups of reviews names more often, the strongest first.
@@ -162,6 +166,7 @@ fn candidates<'c>(
                 key,
                 count,
                 weight,
+                stances: BTreeMap::new(),
                 agreeing: Vec::new(),
             });
         }
@@ -194,8 +199,38 @@ fn is_frequent_among_words(count: &PhraseCount, weight: i64, words: [u64; 2]) ->
     2 * uses[group] * words[other] >= TIMES_MIN * (2 * uses[other] + 1) * words[group]
 }
 
-/// Reads the newest reviews that name the candidate; whether enough of them have an opinion of its sign about it.
-fn judge(candidate: &mut TopicCandidate<'_>, reader: &mut StanceReader<'_>) -> bool {
+/// Reads the newest reviews that name the candidates, each once for all of them. `None` if `cancelled`, which is called for
+/// each review.
+fn read_reviews(
+    candidates: &mut [TopicCandidate<'_>],
+    reader: &mut StanceReader<'_>,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Option<()> {
+    // The indexes of the candidates that the review of each row names.
+    let mut named: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (at, candidate) in candidates.iter().enumerate() {
+        for group in 0..2 {
+            for row in candidate.count.rows(group) {
+                named.entry(*row).or_default().push(at);
+            }
+        }
+    }
+    for (row, of_row) in named {
+        if cancelled() {
+            return None;
+        }
+        // All of the language of the review.
+        let phrases: Vec<PhraseKey> = of_row.iter().map(|at| candidates[*at].key).collect();
+        let stances = reader.stances(row, &phrases);
+        for (at, stance) in of_row.into_iter().zip(stances) {
+            candidates[at].stances.insert(row, stance);
+        }
+    }
+    Some(())
+}
+
+/// Whether enough of the reviews that were read have an opinion of its sign about the candidate.
+fn judge(candidate: &mut TopicCandidate<'_>) -> bool {
     let sign = candidate.polarity();
     // Opinions of its sign, and of the other, as many as all reviews that name it would have.
     let mut same = 0.0;
@@ -205,7 +240,9 @@ fn judge(candidate: &mut TopicCandidate<'_>, reader: &mut StanceReader<'_>) -> b
         // How many reviews one of those that are read stands for.
         let stands_for = f64::from(candidate.count.groups()[group]) / rows.len().max(1) as f64;
         for row in rows {
-            let stance = reader.stance(*row, candidate.key);
+            let Some(stance) = candidate.stances.get(row).copied() else {
+                continue;
+            };
             if stance.polarity == sign {
                 same += stands_for;
             } else if stance.polarity != Polarity::Neutral {
