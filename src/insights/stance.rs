@@ -2,7 +2,8 @@
 //!
 //! The stars of a review are not what it says of each thing. So the words around each mention are judged again, for some
 //! reviews of each candidate: by the text model in English, else by the listed opinions, the negations, and the words learned
-//! from the stars. Neither the stars of the review count nor the words of the phrase itself, which are learned words, too.
+//! from the stars. Neither the stars of the review count nor the words of the phrase itself, which are learned words, too. A
+//! negation alone is no complaint here, as it is for a mention of an aspect in a review of one or two stars.
 
 use std::ops::Range;
 
@@ -81,19 +82,26 @@ impl<'d> StanceReader<'d> {
 
     /// The margin of praise over complaint in the sentence `text` about its `mention`, without the stars of the review.
     fn tilt(&mut self, row: u32, text: &str, mention: &Range<usize>, known: &Known) -> i32 {
-        let rating = Some(self.dataset.reviews[row as usize].rating);
+        if known.reader == Reader::English {
+            // With stars the whole sentence counts, too; their own evidence is taken off again.
+            let rating = Some(self.dataset.reviews[row as usize].rating);
+            let context = Context {
+                reader: known.reader,
+                rating,
+                ..Context::default()
+            };
+            return self.sentence.tilt(Some(mention), &context) - stars(rating);
+        }
+        // Without stars, as in low reviews a negation alone would be a complaint.
         let mut context = Context {
             reader: known.reader,
-            rating,
             ..Context::default()
         };
-        if let Some(own) = &known.own
-            && known.reader != Reader::English
-        {
+        if let Some(own) = &known.own {
             let others = format!("{}.{}", &text[..mention.start], &text[mention.end..]);
             context.own = own.log_odds(own.sum(row as usize, &others, &mut self.grams));
         }
-        self.sentence.tilt(Some(mention), &context) - stars(rating)
+        self.sentence.tilt(Some(mention), &context)
     }
 }
 

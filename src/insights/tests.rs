@@ -1243,6 +1243,21 @@ fn german_words_for_no_are_part_of_no_phrase() {
 }
 
 #[test]
+fn a_negation_alone_is_no_opinion_about_a_topic_at_any_stars() {
+    for (stars, expected) in [(1, "-lampe"), (2, "-lampe"), (5, "+garten")] {
+        let others = [
+            (1, "Die Lampe war schmutzig."),
+            (5, "Der Garten ist wunderbar."),
+            (stars, "Der Teppich wurde uns nicht gezeigt."),
+        ];
+        let topics = german_topics("Werkstatt Vogt", &others);
+        assert!(topics.contains(&expected.to_owned()), "{topics:?}");
+        let is_listed = topics.iter().any(|topic| topic.contains("teppich"));
+        assert!(!is_listed, "{stars} stars: {topics:?}");
+    }
+}
+
+#[test]
 fn an_opinion_about_a_topic_is_read_up_to_the_fiftieth_sentence() {
     for (opinion_at, is_topic) in [(50, true), (51, false)] {
         let between = "Wir kamen an. ".repeat(opinion_at - 2);
