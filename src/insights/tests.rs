@@ -1293,6 +1293,23 @@ fn each_review_is_read_once_for_all_topics_until_they_are_cancelled() {
 }
 
 #[test]
+fn two_reviews_in_common_do_not_join_two_topics() {
+    for (common, is_apart) in [(2, true), (3, false)] {
+        let reviews = [
+            vec![(1, "Der Teppich war schmutzig. Der Aufzug war schmutzig."); common],
+            vec![(1, "Der Aufzug war schmutzig."); common],
+            vec![(1, "Wir haben den Aufzug am Montag gesehen."); 2],
+            vec![(1, "Der Teppich war schmutzig."); 12],
+            vec![(5, "Der Garten ist wunderbar."); 8],
+        ];
+        let topics = signed_topics(&parsed(&german_dataset(&reviews.concat())));
+        assert!(topics.contains(&"-teppich".to_owned()), "{topics:?}");
+        let is_listed = topics.contains(&"-aufzug".to_owned());
+        assert_eq!(is_listed, is_apart, "{common} in common: {topics:?}");
+    }
+}
+
+#[test]
 fn names_of_businesses_are_no_topics() {
     let topics = german_topics(
         "Clementinenhaus",

@@ -15,8 +15,8 @@
 //! half must have that sign. A topic links to those of them whose opinion is clearest.
 //!
 //! Of several candidates for one subject only the strongest is listed: phrases with a common word, words with one meaning
-//! (`synonyms.txt`), compounds ("Klantendienst", "Klantenservice"), and phrases of which at least half of the reviews are the
-//! same ("claim", "compensation"). We list fewer topics rather than any that chance explains.
+//! (`synonyms.txt`), compounds ("Klantendienst", "Klantenservice"), and phrases of which at least half of the reviews, and
+//! three of them, are the same ("claim", "compensation"). We list fewer topics rather than any that chance explains.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -46,6 +46,9 @@ const TIMES_MIN: u64 = 2;
 const CANDIDATES_MAX: usize = 100;
 /// Fewest reviews of its group with an opinion of the sign of the topic.
 const AGREEING_MIN: u32 = 3;
+/// Fewest agreeing reviews that two candidates have in common if they are about one subject: long reviews name much, and two of
+/// them may name the same two things by chance.
+const COMMON_MIN: usize = 3;
 /// Most topics.
 const TOPICS_MAX: usize = 10;
 /// Most topics of praise, and most of complaint.
@@ -311,14 +314,14 @@ fn is_same_subject(one: &TopicCandidate<'_>, other: &TopicCandidate<'_>) -> bool
     meanings.iter().any(|meaning| others.contains(meaning)) || have_same_reviews(one, other)
 }
 
-/// Whether at least half of the agreeing reviews of the rarer candidate are also those of the other.
+/// Whether at least half of the agreeing reviews of the rarer candidate, and [`COMMON_MIN`], are also those of the other.
 fn have_same_reviews(one: &TopicCandidate<'_>, other: &TopicCandidate<'_>) -> bool {
     let mut common = 0;
     for agreeing in &one.agreeing {
         let is_common = other.agreeing.iter().any(|same| same.row == agreeing.row);
         common += usize::from(is_common);
     }
-    2 * common >= one.agreeing.len().min(other.agreeing.len())
+    common >= COMMON_MIN && 2 * common >= one.agreeing.len().min(other.agreeing.len())
 }
 
 /// Whether the two phrases have a word in common.
