@@ -1310,6 +1310,26 @@ fn two_reviews_in_common_do_not_join_two_topics() {
 }
 
 #[test]
+fn a_topic_whose_longer_phrase_is_about_another_one_is_listed_itself() {
+    // The lamp is judged by its newest reviews, none of which names the gate.
+    let reviews = [
+        vec![(1, "The lamp was ugly and terrible."); 26],
+        vec![
+            (
+                1,
+                "The gate was ugly and terrible. The gate lamp was ugly and terrible."
+            );
+            8
+        ],
+        vec![(5, "The garden was lovely."); 30],
+        vec![(5, "It was wonderful."); 60],
+        vec![(1, "It was horrible."); 80],
+    ];
+    let value = parsed(&in_language("en", dataset_of(&reviews.concat())));
+    assert_eq!(signed_topics(&value), ["+garden", "-lamp", "-gate"]);
+}
+
+#[test]
 fn names_of_businesses_are_no_topics() {
     let topics = german_topics(
         "Clementinenhaus",

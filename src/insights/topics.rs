@@ -289,13 +289,14 @@ fn strongest<'c>(candidates: &'c [TopicCandidate<'c>]) -> Vec<&'c TopicCandidate
             let is_longer = other.phrase.len() > one.phrase.len();
             let is_usual = one.count.reviews() * 10 <= other.count.reviews() * LONGER_TENTHS;
             let is_same_sign = other.group() == one.group();
-            is_longer && is_usual && is_same_sign && has_common_word(other.phrase, one.phrase)
+            is_longer
+                && is_usual
+                && is_same_sign
+                && has_common_word(other.phrase, one.phrase)
+                // The longer phrase may be about the subject of another topic.
+                && !is_listed(other, &chosen)
         });
-        let best = longer.unwrap_or(one);
-        // The longer phrase may be about the subject of another topic.
-        if !is_listed(best, &chosen) {
-            chosen.push(best);
-        }
+        chosen.push(longer.unwrap_or(one));
     }
     chosen
 }
