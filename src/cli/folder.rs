@@ -1,7 +1,7 @@
 //! Data directories that a command changes: the command reads, checks and locks them, and replaces their files
 //! atomically.
 
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::mem::take;
 use std::os::unix::fs::{MetadataExt, fchown};
@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::exit::{Failure, Status};
+use super::lock::lock;
 use super::read::decode;
 use crate::clock;
 use crate::dataset::changes::{RecordedCounts, next_time};
@@ -200,24 +201,6 @@ pub(super) fn new_log() -> Result<String, Failure> {
     let filled = getrandom::fill(&mut random);
     filled.map_err(|error| Failure::new(Status::Unavailable, error.to_string()))?;
     Ok(hex(&random))
-}
-
-/// Locks a directory for changes, until the result is dropped. The lock is on the directory itself, so no file is left
-/// behind.
-pub(super) fn lock(path: &Path) -> Result<File, Failure> {
-    let locked = File::open(path)
-        .map_err(TryLockError::Error)
-        .and_then(|folder| folder.try_lock().map(|()| folder));
-    let shown = path.display();
-    locked.map_err(|error| match error {
-        TryLockError::WouldBlock => {
-            let message = format!("{shown}: another import is under way");
-            Failure::new(Status::Unavailable, message)
-        }
-        TryLockError::Error(error) => {
-            Failure::new(Status::Io, format!("{shown}: cannot be locked: {error}"))
-        }
-    })
 }
 
 /// Replaces a file atomically: the new file is complete on disk before it is renamed. Its owner and mode are those of

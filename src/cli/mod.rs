@@ -16,6 +16,7 @@ mod import;
 #[cfg(feature = "import")]
 mod init;
 mod insights;
+mod lock;
 mod mcp;
 mod notify;
 #[cfg(feature = "import")]

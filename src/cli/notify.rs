@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status, print};
+use super::lock::{lock, when_free};
 use super::read::read_dataset;
 use super::values::{OutputFormat, SecretFlag, number, parse_base_url, time};
 use crate::dataset::{NOTICES, REVIEWS, UNANSWERED_DAYS_MAX};
@@ -30,6 +31,9 @@ const KEY_BYTES: usize = 32;
 
 /// Most bytes of an address on standard input.
 const INPUT_BYTES_MAX: u64 = 4_096;
+
+/// Most time that `add` and `remove` wait while another command uses the folder. Our choice: a person waits for them.
+const LOCK_TIME_MAX: Duration = Duration::from_secs(10);
 
 #[derive(Args)]
 pub(super) struct NotifyArgs {
@@ -142,6 +146,9 @@ pub(super) fn run(args: &NotifyArgs) -> Result<(), Failure> {
 
 /// Adds a target, and prints its id, and its key if that is new.
 fn add(data: &Path, args: &AddArgs) -> Result<(), Failure> {
+    // Before the lock: the address may be typed on standard input.
+    let url = address(&args.url)?;
+    let _lock = when_free(LOCK_TIME_MAX, || lock(data))?;
     let settings = read_settings(data)?;
     let id = args
         .id
@@ -154,7 +161,7 @@ fn add(data: &Path, args: &AddArgs) -> Result<(), Failure> {
     let mut target = Map::new();
     target.insert("id".to_owned(), json!(id));
     target.insert("kind".to_owned(), json!(args.kind));
-    target.insert("url".to_owned(), json!(address(&args.url)?));
+    target.insert("url".to_owned(), json!(url));
     let mut new_key = None;
     if let Some(SecretFlag(secret)) = &args.secret {
         target.insert("secret".to_owned(), json!(secret));
@@ -279,6 +286,7 @@ fn shown_filter(setting: &NoticeSetting) -> Map<String, Value> {
 }
 
 fn remove(data: &Path, id: &str) -> Result<(), Failure> {
+    let _lock = when_free(LOCK_TIME_MAX, || lock(data))?;
     find(&read_settings(data)?, id)?;
     change(data, |targets| targets.retain(|target| target["id"] != id))?;
     print(format!("{id} is removed\n").as_bytes())
@@ -350,15 +358,10 @@ fn find<'s>(settings: &'s [NoticeSetting], id: &str) -> Result<&'s NoticeSetting
     })
 }
 
-/// Changes the targets in the file, and replaces it if the result is valid. Waits while another command changes the
-/// directory, so that none undoes the change of another.
+/// Changes the targets in the file, and replaces it if the result is valid. The caller has the folder's lock since before
+/// it read the settings, so that none undoes the change of another.
 fn change(data: &Path, change: impl FnOnce(&mut Vec<Value>)) -> Result<(), Failure> {
     let path = data.join(NOTICES.name);
-    let locked = File::open(data).and_then(|folder| folder.lock().map(|()| folder));
-    let _lock = locked.map_err(|error| {
-        let message = format!("{}: cannot be locked: {error}", data.display());
-        Failure::new(Status::Io, message)
-    })?;
     let bytes = files::read_notices(data)?;
     let mut document = match &bytes {
         // It was checked when the settings were read.

@@ -71,7 +71,8 @@ fn set_up_logs(args: &ServeArgs) -> Result<Option<LogGuard>, Failure> {
         Err(error @ LogError::AccessLog { .. }) => {
             Err(Failure::new(Status::Config, error.to_string()))
         }
-        Err(error @ LogError::Writer(_)) => {
+        // A service manager tries again, as the reader may start a moment later.
+        Err(error @ (LogError::AccessLogReader { .. } | LogError::Writer(_))) => {
             Err(Failure::new(Status::Unavailable, error.to_string()))
         }
     }

@@ -11,8 +11,9 @@ use thiserror::Error;
 
 use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status, print};
-use super::folder::{lock, put};
+use super::folder::put;
 use super::init::parse_name;
+use super::lock::lock;
 use crate::import::remote::{RemoteKind, RemoteList, RemoteSource, RemoteVerification};
 
 /// The file in the data directory.

@@ -19,7 +19,8 @@ use ureq::http::header::{ETAG, LAST_MODIFIED, RETRY_AFTER};
 
 use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status, print, tell};
-use super::folder::{Folder, lock, put};
+use super::folder::{Folder, put};
+use super::lock::{lock, when_free};
 use super::source::{read_bounded, read_sources, read_token};
 use super::values::time;
 use crate::clock;
@@ -50,10 +51,8 @@ const ERROR_BYTES_MAX: usize = 512;
 /// Most bytes of a header field that is used. Our choice: a longer one is ignored, as usual ones are shorter.
 const FIELD_BYTES_MAX: usize = 1_024;
 
-/// How often the folder is tried while another command changes it.
-const LOCK_TRIES: u32 = 30;
-/// Time between two tries.
-const LOCK_WAIT: Duration = Duration::from_secs(1);
+/// Most time to wait while another command uses the folder.
+const LOCK_TIME_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Args)]
 pub(super) struct SyncArgs {
@@ -125,7 +124,7 @@ impl SourceFailure {
 /// `Unavailable` if a source was not read; otherwise those of the folder and of its files.
 fn run_once(args: &SyncArgs) -> Result<(), Failure> {
     let sources = chosen(args)?;
-    let mut state = read_state(&args.data)?;
+    let state = read_state(&args.data)?;
     let mut budget = RunBudget {
         bytes_left: RUN_BYTES_MAX,
         began: clock::instant(),
@@ -137,29 +136,19 @@ fn run_once(args: &SyncArgs) -> Result<(), Failure> {
         outcomes.insert(source.id.clone(), outcome);
     }
     let imported = import(&args.data, &sources, &mut outcomes)?;
-    let now = clock::now();
+    write_state(&args.data, &sources, &outcomes, &imported)?;
     let mut report = String::new();
     let mut failed = Vec::new();
     for source in &sources {
-        let entry = state.sources.entry(source.id.clone()).or_default();
         let Some(outcome) = outcomes.get(&source.id) else {
             continue;
         };
         let counts = imported.get(&source.id).copied().unwrap_or_default();
-        match outcome {
-            SourceOutcome::Read(collected) => note_success(entry, collected, counts, now),
-            SourceOutcome::Failed(failure) => note_failure(entry, failure, now),
-            SourceOutcome::Deferred(_) => {}
-        }
-        if !matches!(outcome, SourceOutcome::Deferred(_)) {
-            entry.entry = entry_digest(source);
-        }
         report.push_str(&format!("{}: {}\n", source.id, describe(outcome, counts)));
         if !matches!(outcome, SourceOutcome::Read(_)) {
             failed.push(source.id.clone());
         }
     }
-    write_state(&args.data, &sources, state)?;
     print(report.as_bytes())?;
     if failed.is_empty() {
         return Ok(());
@@ -182,7 +171,7 @@ fn chosen(args: &SyncArgs) -> Result<Vec<RemoteSource>, Failure> {
     for id in &args.only {
         if !sources.iter().any(|source| source.id == *id) {
             let message = format!("no source has the id {id}");
-            return Err(Failure::new(Status::Usage, message));
+            return Err(Failure::new(Status::NoInput, message));
         }
     }
     if !args.only.is_empty() {
@@ -265,7 +254,7 @@ fn import(
     if !outcomes.values().any(SourceOutcome::has_pages) {
         return Ok(counts);
     }
-    let folder = when_free(|| Folder::open(data, false))?;
+    let folder = when_free(LOCK_TIME_MAX, || Folder::open(data, false))?;
     let mut merge = folder.merge()?;
     merge.ignore(folder.ignored.clone().into_iter().map(|entry| entry.id));
     for source in sources {
@@ -290,19 +279,6 @@ fn import(
         folder.write(&merge, None)?;
     }
     Ok(counts)
-}
-
-/// Calls `open`, which locks the folder, again and again while another command has the lock.
-fn when_free<T>(open: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
-    for _ in 1..LOCK_TRIES {
-        match open() {
-            Err(failure) if matches!(failure.status, Status::Unavailable) => {
-                thread::sleep(LOCK_WAIT);
-            }
-            opened => return opened,
-        }
-    }
-    open()
 }
 
 /// A page of a source is not an export.
@@ -451,14 +427,32 @@ fn read_state(data: &Path) -> Result<SyncState, Failure> {
     }))
 }
 
-/// Writes `sync.json` without the sources that `sources.json` does not list any more; those that were `read` stay.
-fn write_state(data: &Path, read: &[RemoteSource], mut state: SyncState) -> Result<(), Failure> {
+/// Records in `sync.json` how the sources of this run were read. The entries of others stay as another run may have
+/// written them by now; those that `sources.json` does not list any more are removed.
+fn write_state(
+    data: &Path,
+    sources: &[RemoteSource],
+    outcomes: &BTreeMap<String, SourceOutcome>,
+    imported: &BTreeMap<String, SourceCounts>,
+) -> Result<(), Failure> {
+    let now = clock::now();
+    let _lock = when_free(LOCK_TIME_MAX, || lock(data))?;
+    let mut state = read_state(data)?;
+    for source in sources {
+        let entry = state.sources.entry(source.id.clone()).or_default();
+        let counts = imported.get(&source.id).copied().unwrap_or_default();
+        match outcomes.get(&source.id) {
+            Some(SourceOutcome::Read(collected)) => note_success(entry, collected, counts, now),
+            Some(SourceOutcome::Failed(failure)) => note_failure(entry, failure, now),
+            Some(SourceOutcome::Deferred(_)) | None => continue,
+        }
+        entry.entry = entry_digest(source);
+    }
     let listed = read_sources(data)?.sources;
     state.sources.retain(|id, _| {
         let is_listed = listed.iter().any(|source| source.id == *id);
-        is_listed || read.iter().any(|source| source.id == *id)
+        is_listed || sources.iter().any(|source| source.id == *id)
     });
-    let _lock = when_free(|| lock(data))?;
     let reviews = data.join(crate::dataset::REVIEWS.name);
     let path = data.join(SYNC_FILE);
     let like = if path.exists() { None } else { Some(&*reviews) };

@@ -5,12 +5,15 @@
 
 use std::any::Any;
 use std::backtrace::{Backtrace, BacktraceStatus};
+use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::panic;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use thiserror::Error;
 use tracing::subscriber::{SetGlobalDefaultError, set_global_default};
 use tracing::{Level, Metadata, error};
@@ -68,6 +71,15 @@ pub enum LogError {
         path: PathBuf,
         /// The system's error.
         cause: io::Error,
+    },
+    /// The access log is a named pipe that no process reads yet.
+    #[error(
+        "the access log {} (--access-log) is a pipe without a reader; start its reader first",
+        path.display()
+    )]
+    AccessLogReader {
+        /// The pipe.
+        path: PathBuf,
     },
     /// The system refused a thread or a descriptor.
     #[error("cannot start the thread that writes the log: {0}")]
@@ -150,11 +162,18 @@ pub(super) fn flush() {
 fn open(target: &AccessLogTarget) -> Result<LogFile, LogError> {
     match target {
         AccessLogTarget::Stdout => LogFile::standard(&io::stdout()).map_err(LogError::Writer),
-        AccessLogTarget::File(path) => LogFile::open(path).map_err(|cause| LogError::AccessLog {
-            path: path.clone(),
-            cause,
-        }),
+        AccessLogTarget::File(path) => LogFile::open(path).map_err(|cause| open_error(path, cause)),
     }
+}
+
+fn open_error(path: &Path, cause: io::Error) -> LogError {
+    let path = path.to_owned();
+    // A socket, which is no log, has the same error.
+    let is_pipe = fs::metadata(&path).is_ok_and(|metadata| metadata.file_type().is_fifo());
+    if is_pipe && Errno::from_io_error(&cause) == Some(Errno::NXIO) {
+        return LogError::AccessLogReader { path };
+    }
+    LogError::AccessLog { path, cause }
 }
 
 /// Tells whether an event belongs to the access log.

@@ -80,6 +80,17 @@ fn each_alert_has_an_expression_a_wait_a_severity_and_a_summary() {
     }
 }
 
+/// systemd gives up after five starts within ten seconds: a shorter pause would not outlast a late reader of a log.
+#[test]
+fn the_unit_waits_between_two_starts_so_that_systemd_does_not_give_up() {
+    let unit = include_str!("../../deploy/systemd/reviewd.service");
+    let pause = unit
+        .lines()
+        .find_map(|line| line.strip_prefix("RestartSec="));
+    let seconds: u32 = pause.expect("a pause").parse().expect("seconds");
+    assert!(seconds > 2, "{seconds}");
+}
+
 /// Exit statuses 64 to 66 and 78 are errors that a restart does not fix; a restart loop would hide them.
 #[test]
 fn the_unit_does_not_restart_after_errors_that_only_the_operator_can_fix() {

@@ -268,6 +268,64 @@ fn the_state_is_written_after_another_command_has_left_the_folder() {
 }
 
 #[test]
+fn two_runs_at_once_keep_the_state_of_each_other() {
+    let platforms = [Platform::with(&IDS), Platform::with(&IDS)];
+    let folder = Folder::new();
+    let kinds = ["yotpo", "judgeme"];
+    for (platform, kind) in platforms.iter().zip(kinds) {
+        add(&folder, platform, kind, &[]);
+        platform.fail(0, &[Fault::Status(401, 0)]);
+    }
+    let held = fs::File::open(folder.path()).unwrap();
+    held.lock().unwrap();
+    thread::scope(|scope| {
+        for kind in kinds {
+            let folder = &folder;
+            scope.spawn(move || sync(folder, &["--only", kind]).with(69));
+        }
+        // Both have read the state, and cannot write it yet.
+        for platform in &platforms {
+            wait_until("the source is asked", || !platform.asked().is_empty());
+        }
+        held.unlock().unwrap();
+    });
+    for kind in kinds {
+        assert_eq!(state(&folder, kind)["failures"], 1, "{kind}");
+    }
+}
+
+#[test]
+fn two_runs_at_once_both_count_in_the_state_of_their_source() {
+    let platform = Platform::with(&IDS);
+    let folder = Folder::new();
+    add(&folder, &platform, "yotpo", &[]);
+    platform.fail(0, &[Fault::Status(401, 0); 2]);
+    let held = fs::File::open(folder.path()).unwrap();
+    held.lock().unwrap();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| sync(&folder, &[]).with(69));
+        }
+        let mut asked = 0;
+        wait_until("both ask the source", || {
+            asked += platform.asked().len();
+            asked == 2
+        });
+        held.unlock().unwrap();
+    });
+    assert_eq!(state(&folder, "yotpo")["failures"], 2);
+}
+
+#[test]
+fn only_a_source_that_is_listed_can_be_chosen() {
+    let platform = Platform::with(&IDS);
+    let folder = Folder::new();
+    add(&folder, &platform, "json", &[]);
+    let said = sync(&folder, &["--only", "other"]).with(66);
+    assert!(said.contains("no source has the id other"), "{said}");
+}
+
+#[test]
 fn a_file_with_a_token_that_others_may_read_is_refused() {
     let platform = Platform::with(&IDS);
     let folder = Folder::new();

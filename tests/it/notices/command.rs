@@ -1,5 +1,6 @@
 //! `reviewd notify`: the file that it writes, what it prints, and what it sends.
 
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
@@ -188,21 +189,70 @@ fn empty_variables_of_test_count_as_unset() {
 #[test]
 fn targets_that_are_added_at_the_same_time_are_all_there() {
     let site = Site::new(1);
-    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let add = ["add", "slack", "https://x.example/secret"];
     std::thread::scope(|scope| {
-        for name in names {
+        for name in ["a", "b", "c", "d"] {
             let site = &site;
-            scope.spawn(move || {
-                let url = "https://x.example/secret";
-                notify(site, &["add", "slack", url, "--id", name]).with(0);
-            });
+            scope.spawn(move || notify(site, &[&add[..], &["--id", name]].concat()).with(0));
+            scope.spawn(move || notify(site, &add).with(0));
         }
     });
     let left = notify(&site, &["list", "--format", "json"]).json(0);
     let targets = left["notices"].as_array().expect("a list").iter();
     let mut ids: Vec<&str> = targets.filter_map(|one| one["id"].as_str()).collect();
     ids.sort_unstable();
-    assert_eq!(ids, names);
+    let expected = ["a", "b", "c", "d", "slack", "slack-2", "slack-3", "slack-4"];
+    assert_eq!(ids, expected);
+}
+
+#[test]
+fn a_folder_that_is_missing_ends_add_and_remove_with_66() {
+    let add = ["notify", "add", "slack", "https://x.example/secret"];
+    for arguments in [&add[..], &["notify", "remove", "slack"]] {
+        let printed = run(&[arguments, &["--data", "/nowhere"]].concat()).with(66);
+        assert!(printed.contains("/nowhere: No such file"), "{printed}");
+    }
+}
+
+#[test]
+fn add_and_remove_end_with_69_if_another_command_keeps_the_folder() {
+    let site = Site::new(1);
+    let add = ["add", "slack", "https://x.example/secret"];
+    notify(&site, &add).with(0);
+    let before = file(&site);
+    let held = std::fs::File::open(site.data.path()).expect("the folder");
+    held.lock().expect("a lock");
+    std::thread::scope(|scope| {
+        for arguments in [&add[..], &["remove", "slack"]] {
+            let site = &site;
+            scope.spawn(move || {
+                let printed = notify(site, arguments).with(69);
+                let expected = "another command uses the folder";
+                assert!(printed.contains(expected), "{printed}");
+            });
+        }
+    });
+    held.unlock().expect("no lock");
+    assert_eq!(file(&site), before);
+}
+
+#[test]
+fn add_takes_the_folder_only_after_it_has_the_address() {
+    let site = Site::new(1);
+    let folder = site.data.path().to_str().expect("a path");
+    let mut waiting = command();
+    waiting.args(["notify", "add", "slack", "-", "--data", folder]);
+    waiting.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut waiting = waiting.spawn().expect("started");
+    // The first has no address yet.
+    notify(&site, &["add", "slack", "https://x.example/secret"]).with(0);
+    let mut input = waiting.stdin.take().expect("standard input");
+    input
+        .write_all(b"https://x.example/secret\n")
+        .expect("written");
+    drop(input);
+    assert!(waiting.wait().expect("ended").success());
+    assert_eq!(file(&site)["notices"][1]["id"], "slack-2");
 }
 
 #[test]
