@@ -146,7 +146,13 @@ impl Server {
             let mut stream = self.connect()?;
             let response = Response::first(&mut stream)?;
             stream.set_nonblocking(true)?;
-            lanes.push((Lane { stream, received: 0 }, response));
+            lanes.push((
+                Lane {
+                    stream,
+                    received: 0,
+                },
+                response,
+            ));
         }
         let expected = lanes[0].1;
         if lanes.iter().any(|(_, response)| *response != expected) {
