@@ -108,6 +108,8 @@ impl Reloader {
                 orders,
                 heartbeat: heartbeat.clone(),
                 deferred: deferred.map(Box::new),
+                is_polling: !poll.is_zero(),
+                is_incomplete: false,
                 due_date: None,
                 retry: Retry::default(),
                 failure: None,
@@ -139,6 +141,10 @@ struct ReloadWorker {
     heartbeat: Heartbeat,
     /// The data for deriving the insights of the dataset that is served; `None` if they are derived.
     deferred: Option<Box<Deferred>>,
+    /// Whether changed files are read without an order: not with `--poll 0`.
+    is_polling: bool,
+    /// Whether the files changed while they were last read, so that they must be read again.
+    is_incomplete: bool,
     /// The future date of files that were refused only for it: they are read again once it is reached.
     due_date: Option<Timestamp>,
     /// When to try again after a failure that may pass.
@@ -248,11 +254,13 @@ impl ReloadWorker {
             .due_date
             .is_some_and(|date| date <= crate::clock::now());
         let is_retry = self.retry.is_due(clock::instant());
-        let is_wanted = is_requested || is_due || is_retry || self.loader.has_changed();
+        let is_changed = self.is_polling && self.loader.has_changed();
+        let is_wanted = is_requested || is_due || is_retry || is_changed || self.is_incomplete;
         if self.loader.directory().is_none() || !is_wanted {
             return;
         }
         self.due_date = None;
+        self.is_incomplete = false;
         let orders = &self.orders;
         let heartbeat = &self.heartbeat;
         let has_reviews = self.loader.wait_until_written(clock::instant(), |time| {
@@ -295,6 +303,7 @@ impl ReloadWorker {
         if let ReloadResult::Incomplete = result {
             // The files are read again once they are written.
             self.loader.forget();
+            self.is_incomplete = true;
             return self.orders.announce_change();
         }
         self.clear_failure();

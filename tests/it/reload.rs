@@ -151,6 +151,22 @@ fn files_that_disappear_before_their_date_is_reached_are_reported_once() {
     assert!(!log.concat().contains("has no reviews.json"), "{log:?}");
 }
 
+#[test]
+fn without_polling_files_are_read_only_at_sighup() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let directory = data.path().to_str().unwrap();
+    let program = Program::serve(&["--data", directory, "--poll", "0"]);
+    data.write("reviews.json", &reviews_json(5, SECOND));
+    // The threads report every 5 seconds, and look then at what they wait for.
+    let later = reviewd::clock::now().unix() + 6;
+    let later = reviewd::wire::date::Timestamp::from_unix(later);
+    wait_until("each thread has reported", || reviewd::clock::now() > later);
+    program.signal("HUP");
+    // A line before this one is left out, so the change was not served earlier.
+    program.wait_for_log("SIGHUP");
+    program.wait_for_log("a changed dataset is served");
+}
+
 /// Returns `updated_at` of the served dataset.
 fn updated_at(address: SocketAddr) -> String {
     let document = get(address, "/reviews.json", &[]).json();
