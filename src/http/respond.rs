@@ -408,7 +408,7 @@ impl Exchange {
         }
     }
 
-    /// Adds the rate limit headers to the response, then counts and logs it.
+    /// Adds the rate limit headers to the response. Then records the response in the metrics and in the access log.
     fn end(self, app: &AppState, response: &mut Response<Body>) {
         if let Some(quota) = self.quota {
             reply::put_rate(response, &quota);

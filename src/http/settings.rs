@@ -14,7 +14,8 @@ pub struct Settings {
     pub base_url: String,
     /// The Cache-Control of every GET that has validators.
     pub cache_control: String,
-    /// The directory with the pictures that `import --media` has fetched; `None` for the embedded sample, which has none.
+    /// The directory with the pictures that `import --media` has fetched. `None` if the embedded sample is served: it has no
+    /// pictures.
     pub media: Option<PathBuf>,
     /// Limits of a request.
     pub limits: RequestLimits,

@@ -1,4 +1,4 @@
-//! The parts of the head of an HTTP request that the protocol needs, as byte slices.
+//! The method and header fields of an HTTP request that MCP reads, as byte slices.
 
 use super::protocol::is_stateless_version;
 

@@ -197,7 +197,7 @@ impl Pages {
         })
     }
 
-    /// Returns how many reviews the page after `page` has.
+    /// Returns how many reviews the next page has. On all pages but the first this takes another search.
     fn next_count(&self, query: &Query<'_>, page: &run::Page, scratch: &mut run::Scratch) -> u64 {
         if query.cursor.is_none() {
             let left = u64::from(page.matched).saturating_sub(page.rows.len() as u64);

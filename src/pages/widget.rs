@@ -154,7 +154,7 @@ struct Widget<'p> {
     count: String,
     /// The words of the link to all reviews.
     all: String,
-    /// The sentence that says which ratings are shown, if not all are.
+    /// A sentence that says which ratings are shown; `None` if all are.
     note: Option<String>,
     disclaimer: &'p str,
     theme: Option<&'static str>,

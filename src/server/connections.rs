@@ -545,7 +545,7 @@ impl ConnectionPermit {
         None
     }
 
-    /// Tells whether a new connection has the place of this one, or the bytes that it holds are needed.
+    /// Tells whether this connection has to close, because a new one has taken its place or others need the bytes that it holds.
     pub(super) fn is_evicted(&self) -> bool {
         self.status.eviction.load(SeqCst) != Eviction::None as u8
     }
