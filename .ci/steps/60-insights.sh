@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The weight of stars in the insights, and the table about it in docs/insights.md, are what the fitting script computes.
+# The weight of stars in the insights, and the tables about it in docs/design/insights.md, are what the fitting script computes.
 # limit: 120 s
 source "$(dirname "$0")/../step.sh"
 

@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn as_many_changes_are_told_as_one_test_of_the_known_months_can_tell() {
-        let page = include_str!("../../docs/insights.md");
+        let page = include_str!("../../docs/design/insights.md");
         let mut rows = String::new();
         for span in [12, 24, 36] {
             rows += &format!("| {span} months |");
@@ -328,7 +328,10 @@ mod tests {
             rows += "\n";
         }
         println!("{rows}");
-        assert!(page.contains(&rows), "docs/insights.md has no rows\n{rows}");
+        assert!(
+            page.contains(&rows),
+            "docs/design/insights.md has no rows\n{rows}"
+        );
     }
 
     #[test]

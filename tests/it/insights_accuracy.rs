@@ -1,6 +1,6 @@
 //! Measures the sentiment classification of mentions on labelled sentences, beside baselines with the same information.
 //!
-//! `src/insights/figures.json` and the table of `docs/insights.md` hold the figures; `UPDATE_GOLDEN=1` updates them.
+//! `src/insights/figures.json` and a table of `docs/design/insights.md` hold the figures; `UPDATE_GOLDEN=1` updates them.
 //! The repository's own sets are always measured; external sets only if `REVIEWD_ABSA` names the folder that
 //! `tests/fixtures/polarity/make.py` has written them to. Each name tells whether constants were chosen by the set.
 
@@ -216,7 +216,7 @@ fn table(figures: &[Figure]) -> String {
 #[test]
 fn published_figures_are_those_measured() {
     let path = root("src/insights/figures.json");
-    let docs = root("docs/insights.md");
+    let docs = root("docs/design/insights.md");
     let mut published: Vec<Figure> =
         serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     let page = std::fs::read_to_string(&docs).unwrap();
@@ -253,7 +253,7 @@ fn published_figures_are_those_measured() {
     }
     assert!(
         page.contains(&table(&published)),
-        "docs/insights.md differs"
+        "docs/design/insights.md differs"
     );
 }
 
@@ -324,8 +324,11 @@ fn complaints_in_reviews_of_five_stars_are_those_published() {
         of(2),
     );
     println!("{row}");
-    let page = std::fs::read_to_string(root("docs/insights.md")).unwrap();
-    assert!(page.contains(&row), "docs/insights.md has no row {row}");
+    let page = std::fs::read_to_string(root("docs/design/insights.md")).unwrap();
+    assert!(
+        page.contains(&row),
+        "docs/design/insights.md has no row {row}"
+    );
 }
 
 /// Mentions that are evaluated like those of an aspect.
@@ -395,7 +398,7 @@ impl Group {
 #[test]
 fn intervals_hold_the_true_share_of_nine_in_ten_aspects() {
     let mut judge = Sentence::default();
-    let page = std::fs::read_to_string(root("docs/insights.md")).unwrap();
+    let page = std::fs::read_to_string(root("docs/design/insights.md")).unwrap();
     for (has_stars, set, groups) in [
         (
             true,
@@ -446,6 +449,9 @@ fn intervals_hold_the_true_share_of_nine_in_ten_aspects() {
             format!("{by_vader:.3} | ")
         };
         let row = format!("| {all} {set} | {own:.3} | {others} | {held} of {all} | {width:.2} |");
-        assert!(page.contains(&row), "docs/insights.md has no row {row}");
+        assert!(
+            page.contains(&row),
+            "docs/design/insights.md has no row {row}"
+        );
     }
 }
