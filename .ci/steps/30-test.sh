@@ -10,5 +10,5 @@ if compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null; then
 else
     echo "PostgreSQL is not installed (Debian's package postgresql): its tests are skipped"
 fi
-# Step 40 runs the examples in the documentation: searching for them takes as long as building it.
+# Step 60-rustdoc runs the examples in the documentation: searching for them takes as long as building it.
 cargo test --quiet --locked --no-fail-fast --lib --bins --examples --tests

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every fuzz target, FUZZ_SECONDS (150) of fuzzing in all.
+# Every fuzz target, FUZZ_SECONDS (90) of fuzzing in all.
 # limit: 1500 s
 source "$(dirname "$0")/../step.sh"
 
@@ -20,7 +20,7 @@ fi
 targets=(fuzz/fuzz_targets/*.rs)
 cores=$(nproc)
 [ "$cores" -le "${#targets[@]}" ] || cores=${#targets[@]}
-seconds=$((${FUZZ_SECONDS:-150} * cores / ${#targets[@]}))
+seconds=$((${FUZZ_SECONDS:-90} * cores / ${#targets[@]}))
 [ "$seconds" -ge 1 ] || seconds=1
 echo "${#targets[@]} targets, $cores at a time, $seconds s each"
 
