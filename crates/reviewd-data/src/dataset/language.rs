@@ -88,10 +88,10 @@ fn of_text(text: &str) -> Option<&'static str> {
     if let Some(tag) = counts.clear_language() {
         return Some(tag);
     }
-    let info = whatlang::detect(head)?;
-    if !info.is_reliable() || text.len() < TRIGRAM_BYTES_MIN {
+    if text.len() < TRIGRAM_BYTES_MIN {
         return None;
     }
+    let info = whatlang::detect(head).filter(whatlang::Info::is_reliable)?;
     Some(tag_of_language(info.lang()))
 }
 
