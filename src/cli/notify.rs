@@ -33,7 +33,7 @@ const KEY_BYTES: usize = 32;
 const INPUT_BYTES_MAX: u64 = 4_096;
 
 /// Most time that `add` and `remove` wait while another command uses the folder. Our choice: a person waits for them.
-const LOCK_TIME_MAX: Duration = Duration::from_secs(10);
+pub(super) const LOCK_TIME_MAX: Duration = Duration::from_secs(10);
 
 #[derive(Args)]
 pub(super) struct NotifyArgs {

@@ -52,7 +52,7 @@ const ERROR_BYTES_MAX: usize = 512;
 const FIELD_BYTES_MAX: usize = 1_024;
 
 /// Most time to wait while another command uses the folder.
-const LOCK_TIME_MAX: Duration = Duration::from_secs(30);
+pub(super) const LOCK_TIME_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Args)]
 pub(super) struct SyncArgs {

@@ -215,28 +215,6 @@ fn a_folder_that_is_missing_ends_add_and_remove_with_66() {
 }
 
 #[test]
-fn add_and_remove_end_with_69_if_another_command_keeps_the_folder() {
-    let site = Site::new(1);
-    let add = ["add", "slack", "https://x.example/secret"];
-    notify(&site, &add).with(0);
-    let before = file(&site);
-    let held = std::fs::File::open(site.data.path()).expect("the folder");
-    held.lock().expect("a lock");
-    std::thread::scope(|scope| {
-        for arguments in [&add[..], &["remove", "slack"]] {
-            let site = &site;
-            scope.spawn(move || {
-                let printed = notify(site, arguments).with(69);
-                let expected = "another command uses the folder";
-                assert!(printed.contains(expected), "{printed}");
-            });
-        }
-    });
-    held.unlock().expect("no lock");
-    assert_eq!(file(&site), before);
-}
-
-#[test]
 fn add_takes_the_folder_only_after_it_has_the_address() {
     let site = Site::new(1);
     let folder = site.data.path().to_str().expect("a path");
