@@ -94,8 +94,13 @@ pub struct Issues(Vec<Issue>);
 impl Issues {
     /// Adds an issue, if there are fewer than 100. The list allocates only now, so that accepted requests cost nothing.
     pub fn push(&mut self, issue: Issue) {
+        self.push_with(|| issue);
+    }
+
+    /// Adds the issue that `make` returns, which is called only if there are fewer than 100.
+    pub fn push_with(&mut self, make: impl FnOnce() -> Issue) {
         if self.0.len() < ISSUES_MAX {
-            self.0.push(issue);
+            self.0.push(make());
         }
     }
 
@@ -179,5 +184,6 @@ mod tests {
             issues.push(issue(None));
             assert_eq!(issues.iter().count(), kept);
         }
+        issues.push_with(|| panic!("an issue that is not reported is not made"));
     }
 }

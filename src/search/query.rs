@@ -64,7 +64,7 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
             let received = cut_lossy(pair.name);
             let path = Some(received.clone().into());
             let message = error.to_string();
-            builder.push_issue(Issue::new(path, Code::InvalidEncoding, message, &received));
+            builder.push_issue_with(|| Issue::new(path, Code::InvalidEncoding, message, &received));
         } else if pair.value.is_empty() {
             continue;
         } else if let Some(parameter) = Parameter::named(&decoded) {
@@ -87,7 +87,7 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
     if count > PAIRS_MAX {
         let message = "must have at most 64 parameters";
         let received = count.to_string();
-        builder.push_issue(Issue::new(None, Code::TooMany, message, &received));
+        builder.push_issue_with(|| Issue::new(None, Code::TooMany, message, &received));
     }
     builder.buffers.decoded = decoded;
     builder.finish()
@@ -319,9 +319,9 @@ impl<'b> Builder<'b> {
         self.refuse_value(parameter, Code::InvalidType, message, &received);
     }
 
-    /// Adds an issue that is not about a value, such as an unknown argument.
-    pub fn push_issue(&mut self, issue: Issue) {
-        self.issues.push(issue);
+    /// Adds an issue that is not about a value, such as an unknown argument, like [`Issues::push_with`].
+    pub fn push_issue_with(&mut self, make: impl FnOnce() -> Issue) {
+        self.issues.push_with(make);
     }
 
     /// Returns the query, which borrows the buffers.

@@ -29,9 +29,6 @@ const SERVICES_FEW: usize = 12;
 /// Jaro-Winkler similarity, from 0 to 1, from which an argument is near an unknown one.
 const LIKENESS_MIN: f64 = 0.8;
 
-/// Unknown arguments that are compared with the known ones. More issues than these are not reported anyway.
-pub(super) const UNKNOWN_MAX: usize = 100;
-
 /// Largest number of words read from an array; further ones are ignored.
 const WORDS_MAX: usize = 16;
 
@@ -101,11 +98,10 @@ impl<'v> Arguments<'v> {
     /// filter; what automation tools add is ignored.
     pub(in crate::mcp) fn new(members: &'v Members, known: &[&str]) -> Arguments<'v> {
         let mut issues = Issues::default();
-        let unknown = members
-            .iter()
-            .filter(|(name, _)| !known.contains(&name.as_str()) && !is_added_by_client(name));
-        for (name, value) in unknown.take(UNKNOWN_MAX) {
-            issues.push(unknown_argument(name, value, known));
+        for (name, value) in members {
+            if !known.contains(&name.as_str()) && !is_added_by_client(name) {
+                issues.push_with(|| unknown_argument(name, value, known));
+            }
         }
         Arguments { members, issues }
     }

@@ -6,9 +6,7 @@ use std::cell::RefCell;
 use serde_json::Value;
 
 use super::Members;
-use super::arguments::{
-    Arguments, AskedName, UNKNOWN_MAX, is_added_by_client, problem_of, unknown_argument,
-};
+use super::arguments::{Arguments, AskedName, is_added_by_client, problem_of, unknown_argument};
 use super::changed::list_changed;
 use super::lookup::title;
 use crate::mcp::catalog::{Catalog, Named};
@@ -87,14 +85,12 @@ pub(super) fn search_reviews(
 /// Reads the arguments of a search. Unknown ones are issues, unlike in a query string.
 fn read_query<'b>(members: &Members, buffers: &'b mut Buffers) -> Result<Query<'b>, Issues> {
     let mut builder = Builder::new(buffers);
-    let mut unknown_count = 0;
     for (name, value) in members {
         if let Some(parameter) = Parameter::named(name) {
             builder.json(parameter, value);
-        } else if !is_added_by_client(name) && unknown_count < UNKNOWN_MAX {
-            unknown_count += 1;
+        } else if !is_added_by_client(name) {
             let known = Parameter::all().map(Parameter::name);
-            builder.push_issue(unknown_argument(name, value, &known));
+            builder.push_issue_with(|| unknown_argument(name, value, &known));
         }
     }
     builder.finish()
