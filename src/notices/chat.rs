@@ -1,5 +1,5 @@
-//! The forms in which chats take messages, by their documentation. Nothing that a review says becomes a link with a label
-//! or a mention of a user. Slack and Google Chat, which have no escape for it, show its `*bold*` as bold.
+//! The forms in which chats take messages, by their documentation. Nothing that a review says becomes a link with a label,
+//! a mention of a user, or bold.
 //!
 //! - Slack: <https://docs.slack.dev/messaging/formatting-message-text>; a section has at most 3,000 characters.
 //! - Discord: <https://discord.com/developers/docs/resources/webhook#execute-webhook>; a title has at most 256 characters,
@@ -36,10 +36,23 @@ fn slack_section(text: &str) -> Value {
     json!({"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": true}})
 }
 
-/// Escapes the three characters of Slack's links, mentions and escapes.
+/// Escapes the three characters of Slack's links, mentions and escapes, and replaces those of its styles.
 fn escape_slack(text: &str) -> String {
-    let text = text.replace('&', "&amp;");
+    let text = without_styles(text).replace('&', "&amp;");
     text.replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Replaces the characters that Slack and Google Chat read as bold, italic, struck or code, and for which they have no escape,
+/// by others that look like them.
+fn without_styles(text: &str) -> String {
+    let replaced = text.chars().map(|character| match character {
+        '*' => '\u{2217}',
+        '_' => '\u{2cd}',
+        '~' => '\u{223c}',
+        '`' => '\u{2cb}',
+        other => other,
+    });
+    replaced.collect()
 }
 
 /// Returns the body for Discord.
@@ -116,10 +129,22 @@ pub(super) fn telegram(message: &NoticeMessage, chat_id: Option<&str>) -> Value 
     body
 }
 
-/// Returns the body for Google Chat. There `<` begins links and mentions, unless a zero-width space follows it.
+/// Returns the body for Google Chat.
 pub(super) fn google_chat(message: &NoticeMessage) -> Value {
-    let text = plain(message);
-    json!({"text": text.replace('<', "<\u{200b}")})
+    let escaped = NoticeMessage {
+        title: escape_google_chat(&message.title),
+        text: escape_google_chat(&message.text),
+        business: escape_google_chat(&message.business),
+        ..message.clone()
+    };
+    json!({"text": plain(&escaped)})
+}
+
+/// Replaces the characters of Google Chat's styles. `<` begins links and mentions, and `]` ends the label of a link, unless a
+/// zero-width space follows.
+fn escape_google_chat(text: &str) -> String {
+    let text = without_styles(text).replace('<', "<\u{200b}");
+    text.replace(']', "]\u{200b}")
 }
 
 /// Returns the message as text without markup: heading, text and link, with a blank line between them.
@@ -267,9 +292,33 @@ mod tests {
     }
 
     #[test]
-    fn google_chat_gets_no_mention_from_a_review() {
+    fn google_chat_gets_no_mention_or_link_with_a_label_from_a_review() {
         let body = google_chat(&hostile());
         let text = body["text"].as_str().expect("a text");
         assert!(text.contains("<\u{200b}users/all>"), "{text}");
+        assert!(text.contains("[x]\u{200b}(https://evil.example)"), "{text}");
+    }
+
+    #[test]
+    fn slack_and_google_chat_get_no_style_from_a_review() {
+        let styled = "*bold* _italic_ ~struck~ `code`";
+        let message = NoticeMessage {
+            title: styled.to_owned(),
+            text: styled.to_owned(),
+            link: "https://reviews.example/reviews/a_b".to_owned(),
+            business: styled.to_owned(),
+            ..longest('x')
+        };
+        let expected =
+            "\u{2217}bold\u{2217} \u{2cd}italic\u{2cd} \u{223c}struck\u{223c} \u{2cb}code\u{2cb}";
+        let body = slack(&message);
+        let heading = body["blocks"][0]["text"]["text"].as_str().expect("a text");
+        assert_eq!(heading, format!("*{expected}*\n★★☆☆☆"));
+        assert_eq!(body["blocks"][1]["text"]["text"], expected);
+        assert_eq!(body["text"], format!("{expected}\n★★☆☆☆"));
+        let body = google_chat(&message);
+        let link = "Read the review: https://reviews.example/reviews/a_b";
+        let whole = format!("{expected}\n★★☆☆☆\n\n{expected}\n\n{link}\n{expected}");
+        assert_eq!(body["text"], whole);
     }
 }
