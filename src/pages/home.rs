@@ -17,7 +17,7 @@ use super::text::{encoded, newest, without_direction};
 use super::{PageLanguage, Pages, mentioned_aspects};
 use crate::model::insights::{Aspect, Polarity};
 use crate::model::{Question, Row};
-use crate::search::filter::{Query, Sort};
+use crate::search::filter::Sort;
 use crate::search::run::cursor_at;
 
 /// Most reviews on the page, besides pinned ones; the linked data have the same ones.
@@ -73,8 +73,7 @@ impl Pages {
         }
         let reviews = rows.iter().map(|row| ReviewView::read(snapshot, *row));
         let last = Row(NEWEST_MAX - 1);
-        let left = self.stats.count.saturating_sub(u64::from(NEWEST_MAX));
-        let cursor = if left > 0 {
+        let cursor = if self.stats.count > u64::from(NEWEST_MAX) {
             cursor_at(&snapshot.index, last, Sort::Newest)
         } else {
             None
@@ -84,7 +83,6 @@ impl Pages {
             cards: cards(snapshot, t, reviews.collect(), pinned_count),
             more: cursor.map(|cursor| More {
                 href: params.href(None, Some(&cursor.render())),
-                label: t.counted(&t.show_more, left.min(u64::from(Query::LIMIT_DEFAULT))),
                 shown: shown_of(t, shown, self.stats.count),
             }),
             ..self.listing(t, params)

@@ -35,7 +35,6 @@ pub(super) struct Listing<'p> {
 /// The link to the next reviews.
 pub(super) struct More {
     pub(super) href: String,
-    pub(super) label: String,
     /// How many of all are shown.
     pub(super) shown: String,
 }

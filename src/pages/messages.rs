@@ -364,7 +364,7 @@ pub(crate) struct Messages {
     pub(crate) closest: String,
     pub(crate) without_filter: Forms,
     pub(crate) show_all: Pattern,
-    pub(crate) show_more: Forms,
+    pub(crate) show_more: String,
     pub(crate) shown_of: Pattern,
     pub(crate) first_page: String,
     pub(crate) page_not_found: String,

@@ -141,7 +141,7 @@ impl Pages {
                 chips,
                 found,
                 note,
-                more: self.link_to_more(t, page_query, &page, scratch),
+                more: link_to_more(t, page_query, &page),
                 first: if is_first {
                     None
                 } else {
@@ -172,44 +172,6 @@ impl Pages {
             ..*query
         };
         rank::search(index, &by_relevance, scratch)
-    }
-
-    /// Returns the link to the next page, if there is one, with the number of its reviews. The link of the first page also
-    /// says how many of all reviews it shows.
-    fn link_to_more(
-        &self,
-        t: &Messages,
-        page_query: &PageQuery<'_>,
-        page: &run::Page,
-        scratch: &mut run::Scratch,
-    ) -> Option<More> {
-        let PageQuery { query, params } = page_query;
-        let cursor = page.next.as_ref()?;
-        let next_count = self.next_count(query, page, scratch);
-        let mut shown = String::new();
-        if query.cursor.is_none() {
-            shown = shown_of(t, page.rows.len() as u64, u64::from(page.matched));
-        }
-        Some(More {
-            href: params.href(None, Some(&cursor.render())),
-            label: t.counted(&t.show_more, next_count),
-            shown,
-        })
-    }
-
-    /// Returns how many reviews the next page has. On all pages but the first this takes another search.
-    fn next_count(&self, query: &Query<'_>, page: &run::Page, scratch: &mut run::Scratch) -> u64 {
-        if query.cursor.is_none() {
-            let left = u64::from(page.matched).saturating_sub(page.rows.len() as u64);
-            return left.min(u64::from(query.limit));
-        }
-        // `matched` also counts the reviews before the cursor, so that only the next page tells.
-        let next = Query {
-            cursor: page.next,
-            ..*query
-        };
-        let next_page = rank::search(&self.snapshot.index, &next, scratch);
-        next_page.rows.len() as u64
     }
 
     /// Returns searches without one of the filters: those that find something, as many as the work for hints allows.
@@ -283,6 +245,20 @@ impl Pages {
         let mut aspects = mentioned_aspects(self.snapshot.insights_value()).into_iter();
         aspects.find(|aspect| aspect.id == id)
     }
+}
+
+/// Returns the link to the next page, if there is one. The link of the first page also says how many of all reviews it shows.
+fn link_to_more(t: &Messages, page_query: &PageQuery<'_>, page: &run::Page) -> Option<More> {
+    let PageQuery { query, params } = page_query;
+    let cursor = page.next.as_ref()?;
+    let mut shown = String::new();
+    if query.cursor.is_none() {
+        shown = shown_of(t, page.rows.len() as u64, u64::from(page.matched));
+    }
+    Some(More {
+        href: params.href(None, Some(&cursor.render())),
+        shown,
+    })
 }
 
 /// Returns the terms that are marked in the texts: of the closest reviews not the function words, which would be marked

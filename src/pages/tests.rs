@@ -326,21 +326,19 @@ fn the_link_to_more_reviews_goes_on_after_the_last_one_shown() {
 }
 
 #[test]
-fn the_link_to_more_reviews_says_how_many_the_next_page_has() {
+fn links_to_more_reviews_lead_through_all_of_them() {
     let pages = sample();
     let mut page = text(&pages, "/");
-    let mut last_label = String::new();
+    let mut shown = page.matches("<article").count();
     while let Some((_, rest)) = page.split_once("href=\"/?cursor=") {
         let (cursor, rest) = rest.split_once('#').expect("an anchor");
         let (_, rest) = rest.split_once('>').expect("a label");
         let (label, _) = rest.split_once('<').expect("its end");
-        last_label = label.to_owned();
-        let next = ask(&pages, &format!("cursor={cursor}")).expect("a page");
-        let count = next.matches("<article").count();
-        assert_eq!(last_label, format!("Show {count} more"));
-        page = next;
+        assert_eq!(label, "Show more");
+        page = ask(&pages, &format!("cursor={cursor}")).expect("a page");
+        shown += page.matches("<article").count();
     }
-    assert_eq!(last_label, "Show 17 more");
+    assert_eq!(shown as u32, pages.snapshot.len());
 }
 
 #[test]
