@@ -21,7 +21,7 @@ fn start_with(temp: &tempfile::TempDir, change: impl FnOnce(&mut HubSettings)) -
 }
 
 /// Requests a subscription to the document at `path`.
-fn subscribe(server: &Server, path: &str, callback: &str) -> Response {
+pub(super) fn subscribe(server: &Server, path: &str, callback: &str) -> Response {
     let topic = format!("http://{}{path}", server.address());
     ask_hub(server.address(), "subscribe", &topic, callback, &[])
 }

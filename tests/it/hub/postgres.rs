@@ -1,20 +1,22 @@
 //! The hub's state in PostgreSQL: the store's behavior, errors at startup, and the loss of the database.
 
-use std::time::Instant;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
 
 use oracle::hub::check_shared_hub_sequence;
 use reviewd::hub::StoreLocation;
 use reviewd::hub::store::{Database, Store, StoreError};
+use reviewd::server::DataSource;
 use serde_json::json;
 
-use super::authority;
 use super::chaos::Random;
 use super::postgres_shared::Shared;
 use super::rig::{post, subscribe};
-use super::subscriber::Subscriber;
+use super::subscriber::{Reply, Subscriber};
+use super::{authority, http, rig};
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::program::run;
-use crate::support::{get, wait_until};
+use crate::support::{Server, get, wait_until};
 
 /// The schema version of this program.
 const VERSION: &str = "1";
@@ -200,4 +202,33 @@ fn without_its_database_reads_are_served_and_the_hub_answers_503_until_it_is_bac
     // `reviewd hub` reads the database, too.
     let listed = run(&["hub", "list", "--store", &shared.url, "--format", "json"]).json(0);
     assert_eq!(listed["subscriptions"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_delivery_that_is_cancelled_with_the_role_counts_as_no_failure() {
+    let Some(shared) = Shared::new() else { return };
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let temp = tempfile::tempdir().unwrap();
+    let mut settings = rig::settings(&temp);
+    let database = Database::parse(&shared.url, "reviewd").unwrap();
+    settings.location = StoreLocation::Database(Box::new(database));
+    settings.timeout = Duration::from_secs(60);
+    let server = Server::start_with(|config| {
+        config.hub = Some(settings);
+        config.data = DataSource::Directory(data.path().to_owned());
+    });
+    let hanging = Subscriber::delivering(|_| Reply::Silence(Duration::from_secs(60)));
+    let asked = http::subscribe(&server, "/reviews.json", &hanging.callback("/cb"));
+    assert_eq!(asked.status, 202);
+    let stats = server.running().app().hub().unwrap().stats();
+    wait_until("active", || stats.confirmed.load(Relaxed) == 1);
+    data.write("reviews.json", &reviews_json(2, "2026-01-02T00:00:00Z"));
+    hanging.wait_delivery(1);
+    // The hub loses the role with its connection, cancels the delivery, and begins it again with the next role.
+    shared.query(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'reviewd'",
+    );
+    hanging.wait_delivery(2);
+    let failed = stats.failed.iter().map(|counter| counter.load(Relaxed));
+    assert_eq!(failed.sum::<u64>(), 0);
 }

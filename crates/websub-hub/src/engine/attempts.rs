@@ -345,6 +345,12 @@ impl Engine {
     pub(super) fn end_attempt(&mut self, ended: EndedAttempt, now: Now) {
         self.attempts.finish(&ended, now.instant);
         let result = ended.attempt.result;
+        // When this process loses the delivery role, it cancels the running attempts, which tells nothing of subscribers
+        // or of the network. An attempt with a status had ended before.
+        let has_status = matches!(result, Some(AttemptResult::Status(_)));
+        if !self.storage.is_delivering() && !has_status {
+            return;
+        }
         let mut status = result.map_or("deferred".to_owned(), |result| result.to_string());
         if ended.is_own_lag() {
             self.lagged_at = Some(now.instant);
@@ -362,17 +368,11 @@ impl Engine {
             }
             Job::Deliver(subscription, _) => self.delivery_report(subscription, &ended, now),
         };
-        // When this process loses the role of sending, running attempts are cancelled, which is no failure of their
-        // subscribers. An attempt with a status had ended before.
-        let has_status = matches!(ended.attempt.result, Some(AttemptResult::Status(_)));
-        let was_cancelled = !self.storage.is_delivering() && !has_status;
-        if !was_cancelled {
-            self.unrecorded.push(AttemptRecord {
-                job: ended.job,
-                report,
-                status,
-            });
-        }
+        self.unrecorded.push(AttemptRecord {
+            job: ended.job,
+            report,
+            status,
+        });
     }
 
     /// Returns the report of a verification. One that was not sent, or that the network left without a response, is
