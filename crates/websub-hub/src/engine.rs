@@ -107,7 +107,7 @@ pub(super) struct Engine {
     /// Whether `contents` may be newer than the store.
     unpublished: bool,
     /// When a topic last got new content, or when this process started.
-    published_at: UnixMillis,
+    published_at: Instant,
     /// What the operator's targets are told of.
     notices: Notices,
     /// Ended attempts whose results are not stored yet.
@@ -153,7 +153,7 @@ impl Engine {
             breaker: Breaker::default(),
             contents: BTreeMap::new(),
             unpublished: false,
-            published_at: UnixMillis::new(unix_ms),
+            published_at: now,
             notices: Notices::default(),
             unrecorded: Vec::new(),
             lagged_at: None,
@@ -199,6 +199,10 @@ impl Engine {
         let instant = Instant::now();
         let unix_ms = (self.unix_ms)();
         let jump_ms = self.clock.observe(instant, unix_ms);
+        if jump_ms.is_some() {
+            // Gauges are times of this clock.
+            self.count_at = instant;
+        }
         if let Some(jump_ms) = jump_ms
             && self.storage.is_delivering()
         {
@@ -318,7 +322,7 @@ impl Engine {
         self.unpublished = false;
         self.attempts.scan_now();
         if !published.changed.is_empty() {
-            self.published_at = now.unix;
+            self.published_at = now.instant;
         }
         for topic in &published.changed {
             info!(topic, "the topic has new content");
@@ -414,7 +418,9 @@ impl Engine {
             self.count_at = now.instant + COUNT_EVERY.max(began.elapsed() * 50);
             if let Some(counts) = counted {
                 // Deliveries of new content are due since it was published.
-                self.shared.stats.set_counts(&counts, self.published_at);
+                let published_before = now.instant.saturating_duration_since(self.published_at);
+                let published_at = now.unix.minus(published_before);
+                self.shared.stats.set_counts(&counts, published_at);
             }
         }
     }

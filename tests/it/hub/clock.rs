@@ -1,6 +1,9 @@
 //! The system clock jumps by a day. Leases and retry delays are durations, so a jump neither ends nor restarts them.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+
+use reviewd::hub::AttemptLimits;
 
 use super::rig::Rig;
 use super::subscriber::{Reply, Subscriber};
@@ -36,4 +39,30 @@ fn a_clock_that_jumps_ahead_ends_no_lease_and_brings_no_retry_forward() {
     });
     failing.assert_received(1, 0);
     assert!(rig.tombstones().is_empty());
+}
+
+#[test]
+fn a_clock_that_is_set_back_hides_nothing_that_is_due() {
+    let rig = Rig::start_with(|settings| {
+        settings.timeout = Duration::from_secs(60);
+        settings.deliveries = AttemptLimits {
+            threads: 1,
+            moving: 1,
+        };
+    });
+    let subscriber = Subscriber::good();
+    for host in ["a", "b"] {
+        rig.subscribe(&subscriber.callback_at(&format!("{host}.sub.test"), "/cb"));
+    }
+    rig.change("2");
+    rig.wait_settled();
+    subscriber.behave(|_: &_| Reply::Silence(Duration::from_secs(60)));
+    rig.change("3");
+    // One delivery hangs, and the other has no thread.
+    subscriber.wait_delivery(3);
+    rig.jump(-DAY_MS);
+    wait_until("it is due since a time that is past", || {
+        let since_ms = rig.hub().stats().due_since_ms.load(Relaxed) as i64;
+        since_ms > 0 && since_ms <= rig.now().as_ms()
+    });
 }
