@@ -11,6 +11,7 @@ use hyper::header::HeaderValue;
 use super::client::{Peer, Proxies};
 use super::host::OwnAuthority;
 use super::liveness::Liveness;
+use super::log_throttle::LogThrottle;
 use super::rate_limit::{RateLimitScope, RateLimitStatus, RateLimiter};
 use super::readiness::{Readiness, Reason};
 use super::request_metrics::RequestMetrics;
@@ -47,6 +48,8 @@ pub struct AppState {
     pub(crate) cache_control: HeaderValue,
     /// The directory of our own pictures; `None` for the embedded sample.
     pub(crate) media: Option<PathBuf>,
+    /// Limits the log lines about pictures that cannot be read.
+    pub(super) media_log: LogThrottle,
     pub(crate) mcp: mcp::Server,
     /// Empty if the hub is not served; its route then answers 503.
     hub: OnceLock<Hub>,
@@ -88,6 +91,7 @@ impl AppState {
             ),
             cache_control,
             media: settings.media,
+            media_log: LogThrottle::default(),
             mcp: mcp::Server::new(settings.mcp),
             hub: OnceLock::new(),
             logs_requests: settings.logs_requests,

@@ -21,17 +21,18 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::runtime::{self, LocalRuntime};
 use tokio::sync::{oneshot, watch};
 use tokio::task::spawn_local;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 use tracing::{error, info, warn};
 
+use super::StartError;
 use super::config::Config;
 use super::connection::Protocols;
 use super::connections::{ConnectionPermit, Connections, LimitReached};
 use super::metrics::Counters;
 use super::service::Handler;
 use super::threads::{ThreadStarter, keep_reporting};
-use super::{StartError, clock};
+use crate::http::LogThrottle;
 use crate::limits::Budgets;
 use crate::platform;
 
@@ -55,9 +56,6 @@ const BACK_OFF: Duration = Duration::from_millis(100);
 
 /// Least time between two scans for connections that hold much; a scan of 10,000 takes about a millisecond.
 const RELIEF_INTERVAL: Duration = Duration::from_millis(10);
-
-/// Least time between two log lines about failed accepts, or about the same connection limit; the metrics count each.
-const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The phase of the shutdown; it only moves forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -359,8 +357,8 @@ impl<H: Handler> Acceptor<H> {
         }
     }
 
-    /// Logs that a limit is reached, at most once per [`LOG_INTERVAL`].
-    fn log_limit(&mut self, limit: LimitReached) {
+    /// Logs that a limit is reached, at most once a minute.
+    fn log_limit(&self, limit: LimitReached) {
         if !self.limit_logs[limit as usize].take() {
             return;
         }
@@ -450,28 +448,6 @@ fn is_of_the_peer(error: &io::Error) -> bool {
             | io::ErrorKind::ConnectionRefused
             | io::ErrorKind::Interrupted
     )
-}
-
-/// Limits the log lines about a repeated event.
-#[derive(Debug, Default)]
-struct LogThrottle {
-    /// The time of the last line.
-    logged: Option<Instant>,
-}
-
-impl LogThrottle {
-    /// Takes the permission for a line now; returns false less than [`LOG_INTERVAL`] after the last one.
-    fn take(&mut self) -> bool {
-        let now = clock::instant();
-        if self
-            .logged
-            .is_some_and(|logged| now - logged < LOG_INTERVAL)
-        {
-            return false;
-        }
-        self.logged = Some(now);
-        true
-    }
 }
 
 #[cfg(test)]

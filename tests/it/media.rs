@@ -6,9 +6,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::Server;
 use crate::support::client::{get, send};
 use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::{Program, Server};
 
 const DATE: &str = "2026-01-01T00:00:00Z";
 
@@ -20,8 +20,15 @@ const MISSING: &str = "ccccccccccccccccccccccccccccccccccccccccccccccccccccccccc
 /// The bytes of the pictures, which the service does not parse.
 const PICTURE: &str = "\u{7f}JPEG";
 
-/// Serves two reviews, of which the older is not published, with pictures.
+/// Serves [`data`].
 fn serve() -> (DataDir, Server) {
+    let data = data();
+    let server = Server::start_on(data.path());
+    (data, server)
+}
+
+/// Returns two reviews, of which the older is not published, with pictures.
+fn data() -> DataDir {
     let data = DataDir::empty();
     let mut file: Value = serde_json::from_str(&reviews_json(2, DATE)).expect("JSON");
     let medium = |digest: &str| {
@@ -38,8 +45,7 @@ fn serve() -> (DataDir, Server) {
     for digest in [SHOWN, HIDDEN] {
         data.write(&format!("media/{digest}.jpg"), PICTURE);
     }
-    let server = Server::start_on(data.path());
-    (data, server)
+    data
 }
 
 #[test]
@@ -102,6 +108,22 @@ fn a_picture_that_cannot_be_read_gets_503_and_not_404() {
     let refused = server.get(&format!("/media/{SHOWN}"));
     refused.assert_error(503, "unavailable");
     assert_eq!(refused.field("retry-after"), Some("10"));
+}
+
+#[test]
+fn pictures_that_cannot_be_read_are_one_line_of_the_log_a_minute() {
+    let data = data();
+    let path = data.path().join(format!("media/{SHOWN}.jpg"));
+    std::fs::remove_file(&path).unwrap();
+    symlink(&path, &path).unwrap();
+    let program = Program::serve(&["--data", data.path().to_str().unwrap(), "--no-hub"]);
+    for _ in 0..3 {
+        let refused = get(program.address(), &format!("/media/{SHOWN}"), &[]);
+        refused.assert_error(503, "unavailable");
+    }
+    program.signal("TERM");
+    let log = program.rest_of_log().concat();
+    assert_eq!(log.matches("a picture cannot be read").count(), 1, "{log}");
 }
 
 #[test]

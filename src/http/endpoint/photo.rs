@@ -52,7 +52,9 @@ pub(super) fn photo<'s>(
             Ok(Some(bytes)) => Reply::Serve(representation, Body::made(bytes)),
             Ok(None) => Reply::Refuse(HttpError::UnknownPath),
             Err(error) => {
-                warn!(%error, digest, "a picture cannot be read");
+                if app.media_log.take() {
+                    warn!(%error, digest, "a picture cannot be read");
+                }
                 Reply::Refuse(UNREADABLE)
             }
         }
