@@ -1,4 +1,5 @@
-//! The sources of `reviewd sync`: reads their state from `sync.json` when it changes, and reports those that fail.
+//! The sources of `reviewd sync`: reads their state from `sync.json` when it changes, and reports those that fail. A failure
+//! to read it that may pass is tried again.
 //!
 //! The service only reads the file; it is no data file, so a change of it causes no reload.
 
@@ -11,7 +12,9 @@ use tracing::warn;
 use crate::http::{AppState, Reason};
 use crate::model::sync::{SYNC_BYTES_MAX, SYNC_FILE, SourceState, SyncState};
 
+use super::clock;
 use super::files::{ReadCause, Stamp, read_file};
+use super::retry::Retry;
 
 /// The code of failing sources on `/readyz`.
 const FAILING: &str = "source_failing";
@@ -32,6 +35,8 @@ pub(super) struct SourceWatcher {
     path: PathBuf,
     /// The state of the file when it was last read; `None` if it was missing.
     seen: Option<Stamp>,
+    /// When to read it again after a failure that may pass.
+    retry: Retry,
     app: Arc<AppState>,
 }
 
@@ -40,33 +45,47 @@ impl SourceWatcher {
         SourceWatcher {
             path: directory.join(SYNC_FILE),
             seen: None,
+            retry: Retry::default(),
             app,
         }
     }
 
-    /// Reads the file if it has changed, and reports the sources that fail on `/readyz`.
+    /// Reads the file if it has changed, or after a failure that may pass, and reports the sources that fail on `/readyz`.
     pub(super) fn check_file(&mut self) {
         let stamp = Stamp::at(&self.path);
-        if stamp == self.seen {
+        if stamp == self.seen && !self.retry.is_due(clock::instant()) {
             return;
         }
+        let is_new = stamp != self.seen;
         self.seen = stamp;
-        let readiness = &self.app.readiness;
         let state = match self.read() {
             Ok(state) => state,
-            Err(error) => {
-                let message = error.to_string();
-                warn!(file = %self.path.display(), message, "the state of the sources cannot be read");
-                let reason = Reason::new(UNREADABLE, format!("{SYNC_FILE} cannot be read"));
-                return readiness.report(&reason);
-            }
+            Err(error) => return self.report_failure(&error, is_new),
         };
+        self.retry.cancel();
+        let readiness = &self.app.readiness;
         readiness.withdraw(UNREADABLE);
         match failing(&state) {
             Some(reason) => readiness.report(&reason),
             None => readiness.withdraw(FAILING),
         }
         self.app.sources.store(Arc::new(state));
+    }
+
+    /// Reports that the file cannot be read, and logs why if this state of it `is_new`. If the reason may pass, schedules
+    /// another try.
+    fn report_failure(&mut self, error: &SyncFileError, is_new: bool) {
+        if matches!(error, SyncFileError::Read(cause) if cause.may_pass()) {
+            self.retry.schedule(clock::instant());
+        } else {
+            self.retry.cancel();
+        }
+        if is_new {
+            let message = error.to_string();
+            warn!(file = %self.path.display(), message, "the state of the sources cannot be read");
+        }
+        let reason = Reason::new(UNREADABLE, format!("{SYNC_FILE} cannot be read"));
+        self.app.readiness.report(&reason);
     }
 
     fn read(&self) -> Result<SyncState, SyncFileError> {

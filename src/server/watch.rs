@@ -90,7 +90,7 @@ pub(super) struct ReloadOrders {
 
 impl ReloadOrders {
     /// Announces that the files have changed.
-    pub(super) fn announce_change(&self) {
+    fn announce_change(&self) {
         self.has_news.store(true, SeqCst);
         self.wake();
     }
@@ -169,9 +169,12 @@ impl Watcher {
             if self.orders.is_stopping() {
                 return;
             }
-            if looked.elapsed() >= poll {
+            let is_due = looked.elapsed() >= poll;
+            if is_due {
                 looked = clock::instant();
                 self.check_files();
+            }
+            if is_due || is_requested {
                 self.check_sources();
             }
             // Tools that renew a certificate send no SIGHUP, so its files are looked at in each turn, whatever `--poll` is.

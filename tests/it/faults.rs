@@ -123,26 +123,71 @@ fn without_descriptors_open_connections_are_served_and_new_ones_wait() {
     assert_eq!(get(program.address(), "/reviews.json", &[]).status, 200);
 }
 
-/// The connections of this test take all descriptors, so the changed file cannot be opened.
+/// A program whose descriptors are all taken by connections.
+struct Crowded {
+    program: Program,
+    /// A connection that is served.
+    first: Connection,
+    crowd: Vec<Connection>,
+}
+
+impl Crowded {
+    fn new(data: &DataDir) -> Crowded {
+        let flags = "--threads 1 --no-hub --poll 100ms --data";
+        let mut flags: Vec<&str> = flags.split(' ').collect();
+        flags.push(data.path().to_str().unwrap());
+        let program = Program::serve_with_descriptors(64, &flags);
+        let first = Connection::kept(program.address());
+        let crowd = [(); 80].map(|()| Connection::open(program.address()));
+        program.wait_for_log("a connection could not be accepted");
+        Crowded {
+            program,
+            first,
+            crowd: crowd.into(),
+        }
+    }
+}
+
 #[test]
 fn data_that_cannot_be_read_without_descriptors_are_served_once_there_are_some() {
     let data = DataDir::with_reviews(1, DATE);
-    let flags = "--threads 1 --no-hub --poll 100ms";
-    let flags: Vec<&str> = flags.split(' ').collect();
-    let folder = ["--data", data.path().to_str().unwrap()];
-    let program = Program::serve_with_descriptors(64, &[&flags[..], &folder].concat());
-    let mut first = Connection::kept(program.address());
-    let crowd = [(); 80].map(|()| Connection::open(program.address()));
-    program.wait_for_log("a connection could not be accepted");
+    let mut crowded = Crowded::new(&data);
     data.write("reviews.json", &reviews_json(2, "2026-01-02T00:00:00Z"));
     wait_until("the reason is named", || {
-        let readiness = first.get("/readyz");
+        let readiness = crowded.first.get("/readyz");
         readiness.text().contains("Too many open files")
             && readiness.text().contains("it is tried again")
     });
-    drop(crowd);
+    crowded.crowd.clear();
     wait_until("the new data are served", || {
-        first.get("/readyz").json()["review_count"] == 2
+        crowded.first.get("/readyz").json()["review_count"] == 2
     });
-    assert!(!first.get("/readyz").text().contains("reload_failed"));
+    assert!(
+        !crowded
+            .first
+            .get("/readyz")
+            .text()
+            .contains("reload_failed")
+    );
+}
+
+#[test]
+fn the_state_of_the_sources_is_read_again_once_there_are_descriptors() {
+    let data = DataDir::with_reviews(1, DATE);
+    let mut crowded = Crowded::new(&data);
+    data.write("sync.json", r#"{"sources":{}}"#);
+    wait_until("the reason is named", || {
+        crowded.first.get("/readyz").text().contains("sync_state")
+    });
+    crowded.crowd.clear();
+    wait_until("no reason", || {
+        !crowded.first.get("/readyz").text().contains("sync_state")
+    });
+    // The failure was logged once, though it was tried more than once.
+    crowded
+        .program
+        .wait_for_log("the state of the sources cannot be read");
+    crowded.program.signal("TERM");
+    let log = crowded.program.rest_of_log().concat();
+    assert!(!log.contains("the state of the sources"), "{log}");
 }
