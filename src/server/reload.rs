@@ -109,7 +109,6 @@ impl Reloader {
                 heartbeat: heartbeat.clone(),
                 deferred: deferred.map(Box::new),
                 is_polling: !poll.is_zero(),
-                is_incomplete: false,
                 due_date: None,
                 retry: Retry::default(),
                 failure: None,
@@ -143,8 +142,6 @@ struct ReloadWorker {
     deferred: Option<Box<Deferred>>,
     /// Whether changed files are read without an order: not with `--poll 0`.
     is_polling: bool,
-    /// Whether the files changed while they were last read, so that they must be read again.
-    is_incomplete: bool,
     /// The future date of files that were refused only for it: they are read again once it is reached.
     due_date: Option<Timestamp>,
     /// When to try again after a failure that may pass.
@@ -171,8 +168,7 @@ impl ReloadWorker {
         lower_priority(Priority::Lower);
         self.after_publishing(None);
         loop {
-            let seconds = self.loader.file_bytes() / BYTES_PER_SECOND;
-            self.heartbeat.allow(Duration::from_secs(seconds));
+            self.allow_time();
             self.derive_insights();
             let _timeout = wakes.recv_timeout(self.wait_max());
             if self.orders.is_stopping() {
@@ -248,19 +244,27 @@ impl ReloadWorker {
         }
     }
 
-    /// Reads the files if they have changed or a reload was requested, once they are written.
+    /// Reads the files if they have changed or a reload was requested.
     fn check_files(&mut self, is_requested: bool) {
         let is_due = self
             .due_date
             .is_some_and(|date| date <= crate::clock::now());
         let is_retry = self.retry.is_due(clock::instant());
         let is_changed = self.is_polling && self.loader.has_changed();
-        let is_wanted = is_requested || is_due || is_retry || is_changed || self.is_incomplete;
+        let is_wanted = is_requested || is_due || is_retry || is_changed;
         if self.loader.directory().is_none() || !is_wanted {
             return;
         }
         self.due_date = None;
-        self.is_incomplete = false;
+        while !self.read_when_written() && !self.orders.is_stopping() {
+            self.loader.forget();
+        }
+    }
+
+    /// Reads the files once they are written. Returns false if they were changed while they were read, so that they have to
+    /// be read again.
+    fn read_when_written(&mut self) -> bool {
+        self.allow_time();
         let orders = &self.orders;
         let heartbeat = &self.heartbeat;
         let has_reviews = self.loader.wait_until_written(clock::instant(), |time| {
@@ -269,15 +273,22 @@ impl ReloadWorker {
             !orders.is_stopping()
         });
         if self.orders.is_stopping() {
-            return;
+            return true;
         }
-        if has_reviews {
-            self.reload();
-            // Also after a reload that was refused, for which files were read.
-            return_freed_memory();
-        } else {
+        if !has_reviews {
             self.report_missing();
+            return true;
         }
+        let is_complete = self.reload();
+        // Also after a reload that was refused, for which files were read.
+        return_freed_memory();
+        is_complete
+    }
+
+    /// Allows the thread the time that a reload of the files takes.
+    fn allow_time(&self) {
+        let seconds = self.loader.file_bytes() / BYTES_PER_SECOND;
+        self.heartbeat.allow(Duration::from_secs(seconds));
     }
 
     /// Reports that the files are gone; what is served stays.
@@ -290,21 +301,21 @@ impl ReloadWorker {
         self.app.readiness.report(&Reason::new(GONE, message));
     }
 
-    /// Reads the files and serves them.
-    fn reload(&mut self) {
+    /// Reads the files and serves them. Returns false if they were changed while they were read.
+    fn reload(&mut self) -> bool {
         let began = clock::instant();
         // A panic leaves nothing half done: the state is swapped in one step.
         let caught = catch_unwind(AssertUnwindSafe(|| self.build_and_swap()));
         let elapsed_ms = clock::elapsed_ms(began);
         let result = match caught.unwrap_or(Err(LoadError::Panic)) {
             Ok(result) => result,
-            Err(error) => return self.report_failure(&error),
+            Err(error) => {
+                self.report_failure(&error);
+                return true;
+            }
         };
         if let ReloadResult::Incomplete = result {
-            // The files are read again once they are written.
-            self.loader.forget();
-            self.is_incomplete = true;
-            return self.orders.announce_change();
+            return false;
         }
         self.clear_failure();
         self.app.readiness.withdraw(GONE);
@@ -322,6 +333,7 @@ impl ReloadWorker {
             self.record(ReloadOutcome::Same);
             info!(elapsed_ms, "the content of the data files is unchanged");
         }
+        true
     }
 
     /// Reads and checks the files, builds the new state and puts it in place of the old one. A large dataset is served

@@ -4,8 +4,9 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::thread;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use serde_json::Value;
 
@@ -165,6 +166,40 @@ fn without_polling_files_are_read_only_at_sighup() {
     // A line before this one is left out, so the change was not served earlier.
     program.wait_for_log("SIGHUP");
     program.wait_for_log("a changed dataset is served");
+}
+
+#[test]
+fn without_polling_files_that_change_while_they_are_read_at_sighup_are_read_again() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let directory = data.path().to_str().unwrap();
+    let program = Program::serve(&["--data", directory, "--poll", "0"]);
+    data.write("reviews.json", &reviews_json(5, SECOND));
+    // Not JSON, and so large that the test sees when the program reads it.
+    let large = data.path().join("insights.json");
+    let file = fs::File::create(&large).unwrap();
+    file.set_len(200 << 20).unwrap();
+    program.signal("HUP");
+    wait_until("it is read", || has_open(&program, &large));
+    // The program tries three times, and then waits until nothing was written for a second.
+    let mut read_at = Instant::now();
+    while read_at.elapsed() < Duration::from_millis(300) {
+        if has_open(&program, &large) {
+            read_at = Instant::now();
+            data.write("check.json", "{\"allow\":[]}");
+        }
+    }
+    fs::remove_file(large).unwrap();
+    program.wait_for_log("a changed dataset is served");
+}
+
+/// Whether the program has opened the file.
+fn has_open(program: &Program, path: &Path) -> bool {
+    let descriptors = fs::read_dir(format!("/proc/{}/fd", program.id())).expect("a process");
+    // A descriptor may be closed meanwhile.
+    let links = descriptors
+        .flatten()
+        .map(|entry| fs::read_link(entry.path()));
+    links.flatten().any(|link| link == path)
 }
 
 /// Returns `updated_at` of the served dataset.
