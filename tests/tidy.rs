@@ -41,6 +41,17 @@ const WITHOUT_IO: &[&str] = &[
     "pages",
 ];
 
+/// What opens files and sockets, starts programs, and reads the environment.
+const IO_PATHS: &[&str] = &[
+    "std::env",
+    "std::fs",
+    "std::net::TcpListener",
+    "std::net::TcpStream",
+    "std::net::UdpSocket",
+    "std::os::unix::net",
+    "std::process",
+];
+
 /// Files of the hub with the same restriction: its rules.
 const HUB_RULES: &[&str] = &[
     "crates/websub-hub/src/callback",
@@ -141,20 +152,29 @@ fn only_http_and_server_name_hyper() {
 
 #[test]
 fn pure_layers_do_no_io() {
-    let names = [
-        "std::fs",
-        "File::open",
-        "File::create",
-        "TcpStream",
-        "TcpListener",
-        "UdpSocket",
-        "env::var",
-    ];
-    report(occurrences(
-        &names,
-        may_do_io,
-        "pure layers and rules do no I/O, so not",
-    ));
+    let mut faults = Vec::new();
+    for source in sources().iter().filter(|source| !may_do_io(source)) {
+        for (line, path) in io_paths(source) {
+            let file = &source.path;
+            faults.push(format!(
+                "{file}:{line}: pure layers and rules do no I/O, so not `{path}`"
+            ));
+        }
+    }
+    report(faults);
+}
+
+/// Returns the paths of the file that lead to one of [`IO_PATHS`], each with its line.
+fn io_paths(source: &Source) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (line, names) in source.paths_from("std") {
+        let path = names.join("::");
+        let is_io = |io: &&str| path == **io || path.starts_with(&format!("{io}::"));
+        if IO_PATHS.iter().any(is_io) {
+            found.push((line, path));
+        }
+    }
+    found
 }
 
 fn may_do_io(source: &Source) -> bool {
@@ -276,6 +296,20 @@ use crate::server; fn hidden() {}
     assert_eq!(
         types.types(),
         names.map(|(line, name)| (line, name.to_owned()))
+    );
+    let io = Source::of(
+        "src/pages/sample.rs",
+        "use std::{fs, io};\nuse std::env::{self, var_os as v};\nfn f(_: std::net::IpAddr) { std::fs::read(\"x\") }",
+    );
+    let paths = [
+        (1, "std::fs"),
+        (2, "std::env::self"),
+        (2, "std::env::var_os"),
+        (3, "std::fs::read"),
+    ];
+    assert_eq!(
+        io_paths(&io),
+        paths.map(|(line, path)| (line, path.to_owned()))
     );
     let main = Source::of("src/main.rs", "fn main() { reviewd::cli::run() }");
     assert_eq!(main.imports(), [(1, "cli".to_owned())]);

@@ -214,6 +214,17 @@ impl Source {
         references
     }
 
+    /// Every path that begins with the crate `root` of others, with its line. A group such as `std::{fs, io}` is several.
+    pub(crate) fn paths_from(&self, root: &str) -> Vec<(usize, Vec<String>)> {
+        let prefix = format!("{root}::");
+        let base = [root.to_owned()];
+        let mut references = Vec::new();
+        for at in self.places(&prefix) {
+            self.push_references(at, &base, at + prefix.len(), &mut references);
+        }
+        references
+    }
+
     /// Adds the paths that begin at `at` with the names of `base`, and go on at `rest`.
     fn push_references(
         &self,
