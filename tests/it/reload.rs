@@ -192,6 +192,19 @@ fn without_polling_files_that_change_while_they_are_read_at_sighup_are_read_agai
     program.wait_for_log("a changed dataset is served");
 }
 
+#[test]
+fn without_polling_the_state_of_the_sources_is_read_at_sighup() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let directory = data.path().to_str().unwrap();
+    let program = Program::serve(&["--data", directory, "--poll", "0"]);
+    data.write("sync.json", r#"{"sources":{"shop":{"error":"refused"}}}"#);
+    program.signal("HUP");
+    wait_until("the source is named", || {
+        let readiness = get(program.address(), "/readyz", &[]);
+        readiness.text().contains("source_failing")
+    });
+}
+
 /// Whether the program has opened the file.
 fn has_open(program: &Program, path: &Path) -> bool {
     let descriptors = fs::read_dir(format!("/proc/{}/fd", program.id())).expect("a process");
