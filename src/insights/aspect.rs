@@ -19,7 +19,7 @@ use whatlang::Lang;
 use super::inflection::{Inflections, WordForm};
 use super::keys::KeyMap;
 use super::text::{Item, TextWords};
-use crate::dataset::{STARTER_LANGUAGES, tag_of_language};
+use crate::dataset::tag_of_language;
 use crate::model::Taxonomy;
 
 /// Fewest letters of a word that is searched for in compounds.
@@ -105,7 +105,8 @@ struct PhraseMatch<'p> {
 
 impl Phrases {
     /// Reads the phrases of the first 65,535 aspects, and the opinions, for texts in `lang`. A phrase of a starter list
-    /// in other languages is left out, as its words may mean something else: Italian "cara" is dear, Spanish "cara" a face.
+    /// in other languages is left out, as its words may mean something else: Italian "cara" is dear, Spanish "cara" a face, and
+    /// Danish "bil" no bill but a car.
     pub(super) fn new(taxonomy: &Taxonomy, lang: Option<Lang>) -> Phrases {
         let mut phrases = Phrases {
             lang,
@@ -313,13 +314,12 @@ impl Phrases {
     }
 }
 
-/// Whether texts in `lang` are searched for `phrase`. Texts in a language without starter lists are searched for all.
+/// Whether texts in `lang` are searched for `phrase`. Texts in no known language are searched for all.
 fn is_meant_for(taxonomy: &Taxonomy, phrase: &str, lang: Option<Lang>) -> bool {
     let Some(languages) = taxonomy.phrase_languages.get(phrase) else {
         return true;
     };
-    let tag = lang.map(tag_of_language).unwrap_or_default();
-    languages.contains(tag) || !STARTER_LANGUAGES.contains(&tag)
+    lang.is_none_or(|lang| languages.contains(tag_of_language(lang)))
 }
 
 /// The sign of the words of a phrase that are opinions by themselves ("fair price"); 0 if there are none or both.

@@ -759,6 +759,15 @@ fn a_word_of_a_starter_list_is_found_in_texts_of_its_language_only() {
     languages.or_default().insert("it");
     let price = &parsed(&dataset)["aspects"][0];
     assert_eq!(count(&price["mention_count"]), 1);
+    // Danish "bil" is a car.
+    for (language, text, mentions) in [("da", "Min bil.", 0), ("en", "My bill.", 1)] {
+        let mut dataset = in_language(language, dataset_of(&[(2, text)]));
+        dataset.taxonomy.aspects = vec![concept("price", &["bill"])];
+        let languages = dataset.taxonomy.phrase_languages.entry("bill".to_owned());
+        languages.or_default().insert("en");
+        let price = &parsed(&dataset)["aspects"][0];
+        assert_eq!(count(&price["mention_count"]), mentions, "{language:?}");
+    }
 }
 
 #[test]
@@ -1448,8 +1457,13 @@ fn a_word_of_an_aspect_in_an_idiom_is_no_mention() {
     }
 }
 
-/// The aspects that a review of a business of this type mentions, by the starter list of its trade.
+/// The aspects that an English review of a business of this type mentions, by the starter list of its trade.
 fn starter_aspects(kind: &str, text: &str) -> Vec<String> {
+    starter_aspects_in("en", kind, text)
+}
+
+/// The same of a review in another language.
+fn starter_aspects_in(language: &str, kind: &str, text: &str) -> Vec<String> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/reviews.json");
     let sample = std::fs::read(path).expect("the sample");
     let mut file: Value = serde_json::from_slice(&sample).expect("JSON");
@@ -1457,7 +1471,7 @@ fn starter_aspects(kind: &str, text: &str) -> Vec<String> {
     let reviews = file["reviews"].as_array_mut().expect("reviews");
     reviews.truncate(1);
     reviews[0]["text"] = json!(text);
-    reviews[0]["language"] = json!("en");
+    reviews[0]["language"] = json!(language);
     for key in ["mentioned_technicians", "mentioned_services"] {
         reviews[0][key] = json!([]);
     }
@@ -1488,8 +1502,28 @@ fn a_phrase_of_a_starter_list_in_another_sense_is_no_mention() {
             "LocalBusiness",
             "It would have been a more informed decision.",
         ),
+        ("LocalBusiness", "I was informed that it ended in May."),
+        ("LocalBusiness", "It was the worst week I ever experienced."),
+        ("LocalBusiness", "We booked a flight to Oslo."),
+        ("Store", "I ordered this in May, and it broke."),
+        ("Store", "I have no complaints."),
+        ("Dentist", "I came in with a pain in my jaw."),
     ] {
         assert_eq!(starter_aspects(kind, text), Vec::<String>::new(), "{text}");
+    }
+    for (language, kind, text) in [
+        ("fr", "Restaurant", "C'est à la hauteur de nos attentes."),
+        ("fr", "Restaurant", "Un tartare trop salé."),
+        (
+            "de",
+            "Hospital",
+            "Viele, die dort arbeiten, sind Studenten.",
+        ),
+        ("de", "Hospital", "Ich kam mit starken Schmerzen."),
+        ("es", "LocalBusiness", "Resulta que el avión era otro."),
+    ] {
+        let found = starter_aspects_in(language, kind, text);
+        assert_eq!(found, Vec::<String>::new(), "{text}");
     }
 }
 
@@ -1504,6 +1538,11 @@ fn a_phrase_of_a_starter_list_is_a_mention() {
             "result",
         ),
         ("LocalBusiness", "They advised us to wait.", "advice"),
+        ("LocalBusiness", "They kept us informed.", "communication"),
+        ("LocalBusiness", "A very experienced team.", "expertise"),
+        ("LocalBusiness", "The booking took an hour.", "booking"),
+        ("Store", "My order was cancelled.", "ordering"),
+        ("Dentist", "He pulled the tooth without pain.", "pain"),
     ] {
         let found = starter_aspects(kind, text);
         assert!(found.contains(&aspect.to_owned()), "{text}: {found:?}");

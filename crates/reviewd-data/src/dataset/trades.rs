@@ -29,8 +29,7 @@ pub(super) const TRADES: [(&str, &str); 10] = [
 const COMMON: &str = include_str!("trades/common.txt");
 
 /// Tags (BCP 47) of the languages of the files.
-pub const STARTER_LANGUAGES: [&str; 10] =
-    ["en", "es", "de", "fr", "it", "pt", "nl", "pl", "ja", "ar"];
+const STARTER_LANGUAGES: [&str; 10] = ["en", "es", "de", "fr", "it", "pt", "nl", "pl", "ja", "ar"];
 
 /// Returns the trade of a schema.org type.
 pub fn of_type(kind: &str) -> &'static str {
