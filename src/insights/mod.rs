@@ -28,6 +28,7 @@ mod summary;
 mod text;
 pub mod text_model;
 mod topic_phrases;
+mod topic_words;
 mod topics;
 mod totals;
 
@@ -66,7 +67,7 @@ use totals::rounded;
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// Name and version of the method.
-const MODEL: &str = "reviewd-evidence-14";
+const MODEL: &str = "reviewd-evidence-15";
 
 /// The insights as published bytes and as a parsed value.
 #[derive(Clone, Debug)]

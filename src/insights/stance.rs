@@ -11,7 +11,7 @@ use super::evidence::{Context, Reader, stars};
 use super::known::{Known, KnownLanguages};
 use super::own_stars::{GramReader, SENTENCES_MAX};
 use super::text_model::Sentence;
-use super::topic_phrases::{PhraseKey, visit_uses};
+use super::topic_phrases::{NearWord, PhraseKey, visit_uses};
 use crate::model::Dataset;
 use crate::model::insights::Polarity;
 use crate::wire::sentence::sentences;
@@ -47,21 +47,29 @@ impl<'d> StanceReader<'d> {
         let languages = self.known;
         let lang = phrases.first().map(|phrase| phrase.lang);
         let Some(known) = languages.get(&lang) else {
-            return vec![Stance::of(0); phrases.len()];
+            return vec![Stance::of(Said::default()); phrases.len()];
         };
-        if known.reader == Reader::Stars {
-            return vec![Stance::of(stars(Some(review.rating))); phrases.len()];
-        }
-        let mut tilts = vec![0; phrases.len()];
+        let mut read = vec![Said::default(); phrases.len()];
         for range in sentences(&review.text).take(SENTENCES_MAX) {
             let text = &review.text[range];
             self.sentence.read(text);
             known.phrases.find(&mut self.sentence.words);
             for mention in self.mentions(phrases) {
-                tilts[mention.phrase] += self.tilt(row, text, &mention.range, known);
+                let said = &mut read[mention.phrase];
+                said.tilt += self.tilt(row, text, &mention.range, known);
+                for word in mention.near {
+                    if said.words.iter().all(|known| known.form != word.form) {
+                        said.words.push(word);
+                    }
+                }
             }
         }
-        tilts.into_iter().map(Stance::of).collect()
+        if known.reader == Reader::Stars {
+            for said in &mut read {
+                said.tilt = stars(Some(review.rating));
+            }
+        }
+        read.into_iter().map(Stance::of).collect()
     }
 
     /// The mentions of these phrases of one language in the sentence.
@@ -74,7 +82,12 @@ impl<'d> StanceReader<'d> {
             let phrase = phrases.iter().position(|phrase| phrase.hash == used.hash);
             if let Some(phrase) = phrase {
                 let range = used.range();
-                mentions.push(PhraseMention { phrase, range });
+                let near = used.words_near(first.lang);
+                mentions.push(PhraseMention {
+                    phrase,
+                    range,
+                    near,
+                });
             }
         });
         mentions
@@ -111,19 +124,31 @@ struct PhraseMention {
     phrase: usize,
     /// Byte range in the sentence.
     range: Range<usize>,
+    near: Vec<NearWord>,
+}
+
+/// What the mentions of a phrase in one review say.
+#[derive(Clone, Default)]
+struct Said {
+    /// The margin of praise over complaint.
+    tilt: i32,
+    /// The words near them, each once.
+    words: Vec<NearWord>,
 }
 
 /// What a review says of a phrase.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Stance {
     pub(super) polarity: Polarity,
     /// How much the words of praise and of complaint differ, in units of 1/64.
     pub(super) clarity: u32,
+    /// The words near its mentions, each once.
+    pub(super) words: Vec<NearWord>,
 }
 
 impl Stance {
-    /// By the margin of praise over complaint.
-    fn of(tilt: i32) -> Stance {
+    fn of(said: Said) -> Stance {
+        let tilt = said.tilt;
         let polarity = match tilt {
             TILT_MIN.. => Polarity::Positive,
             _ if tilt <= -TILT_MIN => Polarity::Negative,
@@ -132,6 +157,7 @@ impl Stance {
         Stance {
             polarity,
             clarity: tilt.unsigned_abs(),
+            words: said.words,
         }
     }
 }

@@ -1139,6 +1139,135 @@ fn at_most_ten_topics_are_listed() {
     assert_eq!(list(&value["topics"]).len(), 10);
 }
 
+#[test]
+fn a_measure_is_no_topic() {
+    for (text, is_topic) in [
+        ("They took 50 bottles, a terrible thing.", false),
+        ("They took two bottles, a terrible thing.", false),
+        ("They took the bottles, a terrible thing.", true),
+    ] {
+        let topics = topics_of(&[(1, text), (5, "We love the balcony.")]);
+        let listed = topics.contains(&"-bottles".to_owned());
+        assert_eq!(listed, is_topic, "{text}: {topics:?}");
+        assert!(topics.contains(&"+balcony".to_owned()), "{topics:?}");
+    }
+}
+
+#[test]
+fn a_word_before_a_number_is_no_topic() {
+    for (text, is_topic) in [
+        ("It was a roughly 2 hours terrible wait.", false),
+        ("It was a roughly, a terrible one.", true),
+    ] {
+        let topics = topics_of(&[(1, text), (5, "We love the balcony.")]);
+        let listed = topics.contains(&"-roughly".to_owned());
+        assert_eq!(listed, is_topic, "{text}: {topics:?}");
+    }
+}
+
+#[test]
+fn two_of_three_reviews_have_the_opinion_of_a_topic() {
+    for (complaints, is_topic) in [(14, false), (16, true)] {
+        let reviews = [
+            vec![(1, "Die Lampe war furchtbar."); complaints],
+            vec![(1, "Die Lampe steht auf dem Tisch."); 24 - complaints],
+            vec![(5, "Der Garten ist wunderbar."); 24],
+        ];
+        let topics = signed_topics(&parsed(&german_dataset(&reviews.concat())));
+        let listed = topics.contains(&"-lampe".to_owned());
+        assert_eq!(listed, is_topic, "{complaints}: {topics:?}");
+    }
+}
+
+/// Twelve German complaints that name a lamp, each beside another word, and then have this opinion.
+fn lamp_complaints(opinion: &str) -> Vec<(u8, String)> {
+    let verbs =
+        "standen saßen lagen gingen liefen redeten lasen aßen tranken sangen malten spielten";
+    let sentences = verbs
+        .split(' ')
+        .map(|verb| format!("Wir {verb} an der Lampe{opinion}."));
+    sentences.map(|sentence| (1, sentence)).collect()
+}
+
+#[test]
+fn what_reviews_name_in_passing_is_no_topic() {
+    let own = "Der Teppich war schmutzig.".to_owned();
+    for (opinion, is_topic) in [
+        ("; es war furchtbar", false),
+        (" und es war furchtbar", true),
+    ] {
+        let mut reviews = lamp_complaints(opinion);
+        reviews.extend(vec![(1, own.clone()); 8]);
+        reviews.extend(vec![(5, "Der Garten ist wunderbar.".to_owned()); 8]);
+        reviews.extend(vec![(5, "Wir waren zufrieden.".to_owned()); 60]);
+        reviews.extend(vec![(1, "Es war furchtbar.".to_owned()); 60]);
+        let topics = signed_topics(&parsed(&in_language("de", dataset_of(&reviews))));
+        assert_eq!(
+            topics.contains(&"-lampe".to_owned()),
+            is_topic,
+            "{topics:?}"
+        );
+        assert!(topics.contains(&"-teppich".to_owned()), "{topics:?}");
+    }
+}
+
+#[test]
+fn a_label_has_the_words_that_reviews_say_of_a_topic() {
+    let mut reviews = Vec::new();
+    for opinion in ["awful", "terrible", "horrible", "ugly"] {
+        reviews.push((1, format!("The gate was closed, {opinion}.")));
+        reviews.push((1, format!("The {opinion} gate.")));
+        reviews.push((1, format!("The carpet was {opinion}.")));
+        reviews.push((1, format!("The {opinion} carpet in our room.")));
+        reviews.push((5, "The garden was lovely.".to_owned()));
+    }
+    let repeated = [&reviews[..]; 3].concat();
+    let mut dataset = dataset_of(&repeated);
+    let others = dataset_of(&[(5, "It was wonderful."), (1, "It was horrible.")].repeat(60));
+    dataset.reviews.extend(
+        others
+            .reviews
+            .into_iter()
+            .enumerate()
+            .map(|(at, mut review)| {
+                review.id = format!("other{at}");
+                review
+            }),
+    );
+    let value = parsed(&dataset);
+    let topics = list(&value["topics"]);
+    let label = |phrase: &str| {
+        let topic = topics.iter().find(|topic| topic["phrase"] == phrase);
+        topic.map(|topic| topic["label"].as_str().expect("a label").to_owned())
+    };
+    assert_eq!(label("gate").as_deref(), Some("gate: closed"), "{topics:?}");
+    // What is said of all topics alike tells nothing of one.
+    assert_eq!(label("garden").as_deref(), Some("garden"), "{topics:?}");
+    let gate = topics.iter().find(|topic| topic["phrase"] == "gate");
+    for id in list(&gate.expect("a topic")["review_ids"]) {
+        let row: usize = id.as_str().expect("an id")[1..].parse().expect("a row");
+        assert!(reviews[row % reviews.len()].1.contains("closed"), "{id}");
+    }
+}
+
+#[test]
+fn one_thing_in_two_languages_is_one_topic() {
+    let complaints = [(1, "Die Toilette war furchtbar."); 12];
+    let praise = [(5, "Der Garten ist wunderbar."); 12];
+    let mut dataset = german_dataset(&[complaints, praise].concat());
+    let mut other = german_dataset(&[(1, "El baño fue un desastre."); 12]);
+    for (at, review) in other.reviews.iter_mut().enumerate() {
+        review.id = format!("other{at}");
+        if review.text.starts_with("El") {
+            review.language = Some("es".to_owned());
+        }
+    }
+    dataset.reviews.extend(other.reviews);
+    let topics = signed_topics(&parsed(&dataset));
+    assert_eq!(topics.len(), 2, "{topics:?}");
+    assert_eq!(topics[0], "+garten");
+}
+
 /// The topics of eight copies of these German reviews of a business with this name, each with its sign.
 fn german_topics(name: &str, reviews: &[(u8, &str)]) -> Vec<String> {
     let mut dataset = german_dataset(&reviews.repeat(8));

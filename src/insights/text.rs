@@ -54,6 +54,11 @@ pub(super) struct Item {
 }
 
 impl Item {
+    /// Whether it negates the words after it.
+    pub(super) fn negates(&self) -> bool {
+        self.entry.negates
+    }
+
     /// Returns the valence in tenths, if the lexicon lists one; a negation inverts it.
     pub(super) fn valence(&self) -> Option<i32> {
         Some(self.entry.valence? * if self.negated { -1 } else { 1 })

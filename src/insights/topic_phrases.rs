@@ -21,6 +21,8 @@ use super::language::WordList;
 use super::text::{Item, TextWords};
 use crate::model::Review;
 
+/// Most uses of a measure for each one that follows a number.
+const USES_PER_NUMBERED: u32 = 3;
 /// Most free uses of a single word for each one that looks like a noun phrase: at least a third must.
 const FREE_PER_NOUN_SINGLE: u32 = 3;
 /// The same for a phrase of several words: at least a quarter.
@@ -35,6 +37,8 @@ const HEAD_FIRST: [Lang; 4] = [Lang::Fra, Lang::Spa, Lang::Ita, Lang::Por];
 const ROWS_MAX: usize = 24;
 /// Most bytes of a word of a phrase; a longer one ends the phrase.
 const WORD_BYTES_MAX: usize = 40;
+/// Most words between a phrase and a word near it.
+const NEAR_MAX: usize = 6;
 /// Most spellings of a phrase that are counted.
 const SPELLINGS_MAX: usize = 6;
 
@@ -68,12 +72,16 @@ pub(super) struct PhraseCount {
     head: u64,
     /// Whether it is a single general word, alone or after "no".
     is_general: bool,
+    /// Whether it is a single word after "no".
+    has_negation: bool,
     /// Uses after the first word of a sentence.
     within: u32,
     /// How many of these are capitalized.
     capitals: u32,
     /// Uses in capital letters only ("MHH").
     all_capitals: u32,
+    /// Uses right after a number ("50 euros").
+    numbered: u32,
     /// Rows of the newest reviews of each group that use it.
     rows: [Vec<u32>; 2],
     /// The last row counted.
@@ -99,9 +107,11 @@ impl PhraseCount {
             nouns: 0,
             head: 0,
             is_general: false,
+            has_negation: false,
             within: 0,
             capitals: 0,
             all_capitals: 0,
+            numbered: 0,
             rows: Default::default(),
             last: None,
         }
@@ -120,9 +130,11 @@ impl PhraseCount {
         self.free += later.free;
         self.nouns += later.nouns;
         self.is_general |= later.is_general;
+        self.has_negation |= later.has_negation;
         self.within += later.within;
         self.capitals += later.capitals;
         self.all_capitals += later.all_capitals;
+        self.numbered += later.numbered;
         for spelling in later.spellings {
             self.add_spelling(spelling.hash, spelling.uses, || spelling.text);
         }
@@ -153,6 +165,17 @@ impl PhraseCount {
     /// Whether it is a single general word, alone or after "no".
     pub(super) fn is_general(&self) -> bool {
         self.is_general
+    }
+
+    /// Whether a third of its uses follow a number ("50 euros", "two hours").
+    pub(super) fn is_measure(&self) -> bool {
+        let uses: u32 = self.spellings.iter().map(|spelling| spelling.uses).sum();
+        self.numbered * USES_PER_NUMBERED >= uses
+    }
+
+    /// Whether it is a single word after "no".
+    pub(super) fn has_negation(&self) -> bool {
+        self.has_negation
     }
 
     /// Whether it is usually written like a name: with a capital letter within sentences, but in German, where every noun
@@ -301,7 +324,12 @@ pub(super) fn visit_uses<'w>(
             let follows_pronoun = first > 0 && pronouns.has(items[first - 1].key);
             // "Surprisingly" in "a surprisingly good".
             let precedes_opinion = kinds.get(last + 1) == Some(&WordKind::Describing);
-            let is_ambiguous = follows_pronoun || (precedes_opinion && !is_head_first);
+            // "Nearly" in "a nearly 2 hours late".
+            let precedes_number = items
+                .get(last + 1)
+                .is_some_and(|next| is_number(words, next));
+            let is_ambiguous =
+                follows_pronoun || precedes_number || (precedes_opinion && !is_head_first);
             let is_free = !is_part && !is_ambiguous;
             // "Waiter" in "the rude waiter".
             let is_noun = is_free
@@ -378,12 +406,14 @@ impl PhraseUse<'_> {
         let first = &self.words.items[self.first];
         count.head = self.head;
         count.is_general |= self.is_general;
+        count.has_negation |= self.has_negation;
         count.parts += u32::from(self.is_part);
         count.free += u32::from(self.is_free);
         count.nouns += u32::from(self.is_noun);
         count.within += u32::from(self.first > 0);
         count.capitals += u32::from(self.first > 0 && first.is_capital);
         count.all_capitals += u32::from(self.first == self.last && first.is_all_capital);
+        count.numbered += u32::from(self.follows_number());
         count.add_spelling(self.spelling_hash, 1, || self.text());
         if count.last == Some(row) {
             return false;
@@ -397,11 +427,91 @@ impl PhraseUse<'_> {
         true
     }
 
+    /// Whether a number precedes it, in digits or as a word.
+    fn follows_number(&self) -> bool {
+        let Some(before) = self.first.checked_sub(1) else {
+            return false;
+        };
+        is_number(self.words, &self.words.items[before])
+    }
+
+    /// The words near it in its clause that may tell what is said of it.
+    pub(super) fn words_near(&self, lang: Lang) -> Vec<NearWord> {
+        let items = &self.words.items;
+        let function_words = WordList::named(lang.code());
+        let clause = items[self.last].clause;
+        let start = self.first.saturating_sub(NEAR_MAX);
+        let end = self.last + 1 + NEAR_MAX;
+        let mut near: Vec<NearWord> = Vec::new();
+        for (at, item) in items.iter().enumerate().take(end).skip(start) {
+            let is_own = (self.first..=self.last).contains(&at);
+            if is_own || item.clause != clause {
+                continue;
+            }
+            let kind = kind(self.words, item, function_words);
+            if matches!(kind, WordKind::Other | WordKind::General) {
+                continue;
+            }
+            let word = NearWord::new(self.words, at);
+            if near.iter().all(|known| known.form != word.form) {
+                near.push(word);
+            }
+        }
+        // "No" in "no parking garage".
+        if let Some(before) = self.first.checked_sub(1)
+            && TopicRole::NEGATION.has(items[before].key)
+        {
+            near.push(NearWord {
+                form: items[before].key,
+                text: self.words.lower(&items[before]).to_owned(),
+                sign: -1,
+            });
+        }
+        near
+    }
+
     /// The phrase in lower case.
     fn text(&self) -> String {
         let items = self.words.items[self.first..=self.last].iter();
         let words = items.map(|item| self.words.lower(item).trim_end_matches("'s"));
         words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Whether it is a number, in digits or as a word.
+fn is_number(words: &TextWords, item: &Item) -> bool {
+    let lower = words.lower(item);
+    lower.starts_with(|letter: char| letter.is_ascii_digit()) || TopicRole::NUMBER.has(item.key)
+}
+
+/// A word near a phrase.
+#[derive(Clone, Debug)]
+pub(super) struct NearWord {
+    /// Hash of its stem, another one if it is negated.
+    pub(super) form: u64,
+    /// In lower case, after its negation if it has one.
+    pub(super) text: String,
+    /// The sign of its valence, which a negation inverts; 0 if it is no opinion.
+    pub(super) sign: i8,
+}
+
+impl NearWord {
+    fn new(words: &TextWords, at: usize) -> NearWord {
+        let item = &words.items[at];
+        let mut form = item.form;
+        let mut text = words.lower(item).to_owned();
+        if item.negated {
+            form = mixed(form, 1);
+            let before = words.items[..at].iter().rev();
+            if let Some(negation) = before.clone().find(|one| one.negates()) {
+                text = format!("{} {text}", words.lower(negation));
+            }
+        }
+        NearWord {
+            form,
+            text,
+            sign: item.valence().unwrap_or(0).signum() as i8,
+        }
     }
 }
 
@@ -426,7 +536,8 @@ fn kind(words: &TextWords, item: &Item, function_words: WordList) -> WordKind {
     let lower = words.lower(item);
     let is_word = item.is_word && (3..=WORD_BYTES_MAX).contains(&lower.len());
     let has_digit = lower.contains(|letter: char| letter.is_ascii_digit());
-    if !is_word || has_digit || item.is_idiom || function_words.has(item.key) {
+    let is_number = TopicRole::NUMBER.has(item.key);
+    if !is_word || has_digit || is_number || item.is_idiom || function_words.has(item.key) {
         return WordKind::Other;
     }
     let is_opinion = item.entry.valence.is_some_and(|valence| valence != 0);
@@ -460,6 +571,7 @@ fn is_determined(items: &[Item], kinds: &[WordKind], first: usize, determiners: 
 /// - `general`: nouns of every trade;
 /// - `business`: kinds of business, which are general words, too;
 /// - `abbreviation`: things that are written in capital letters;
+/// - `number`: numbers, after which a word is a measure;
 /// - the code of a language, such as `eng`: words that stand before its nouns;
 /// - the same with `-pronoun`: those of them that may also stand before a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -472,6 +584,7 @@ impl TopicRole {
     const GENERAL: TopicRole = TopicRole(4);
     const BUSINESS: TopicRole = TopicRole(8);
     const ABBREVIATION: TopicRole = TopicRole(16);
+    const NUMBER: TopicRole = TopicRole(32);
 
     /// The role of this name; if the file has no such line, a role that no word has.
     fn named(name: &str) -> TopicRole {

@@ -8,11 +8,13 @@
 //! - a word of every trade ("problem") or a kind of business ("store"), both of `general.txt`;
 //! - a word that many reviews of this business use, as "car" in those of a garage;
 //! - a phrase that an aspect lists as its own;
+//! - a measure, which numbers precede ("50 euros");
 //! - a name of a person, a place or a business, also a short form of the name of this business.
 //!
 //! A candidate becomes a topic by what reviews say of it (`stance`). The newest reviews that name it are read again: at least
-//! half of those of its group must have an opinion of its sign about it, and of all opinions about it clearly more than
-//! half must have that sign. A topic links to those of them whose opinion is clearest.
+//! two of three of those of its group must have an opinion of its sign about it, and of all opinions about it clearly more
+//! than half must have that sign. Those with an opinion of its sign must also agree in what they say (`topic_words`), else
+//! they name it in passing. A topic links to those of them that say most of the words of its label, and whose opinion is clearest.
 //!
 //! Of several candidates for one subject only the strongest is listed: phrases with a common word, words with one meaning
 //! (`synonyms.txt`), compounds ("Klantendienst", "Klantenservice"), and phrases of which at least half of the reviews, and
@@ -26,7 +28,8 @@ use super::keys::{KeyMap, key};
 use super::known::KnownLanguages;
 use super::stance::{Stance, StanceReader};
 use super::text::TextWords;
-use super::topic_phrases::{Counts, PhraseCount, PhraseKey, group};
+use super::topic_phrases::{Counts, NearWord, PhraseCount, PhraseKey, group};
+use super::topic_words::{SharedWord, UsualWords, have_opinion};
 use super::totals::interval;
 use crate::model::Dataset;
 use crate::model::insights::{InsightsTopic, NameCandidate, Polarity};
@@ -64,7 +67,8 @@ const COMPOUND_PART_MIN: usize = 5;
 /// Fewest letters of the beginning that two compounds of one meaning have in common.
 const COMPOUND_START_MIN: usize = 6;
 
-/// Words and phrases with one meaning: a line has the code of a language, then they follow, with a comma between them.
+/// Words and phrases with one meaning: a line has the code of a language and the name of the meaning, the same in all
+/// languages, then they follow, with a comma between them.
 const SYNONYM_LINES: &str = include_str!("synonyms.txt");
 
 /// A phrase that may be a topic.
@@ -77,6 +81,8 @@ struct TopicCandidate<'c> {
     stances: BTreeMap<u32, Stance>,
     /// Reviews of its group with an opinion of its sign about it, the newest first.
     agreeing: Vec<Agreeing>,
+    /// Words that these often say of it.
+    words: Vec<SharedWord>,
 }
 
 impl TopicCandidate<'_> {
@@ -95,10 +101,12 @@ impl TopicCandidate<'_> {
 }
 
 /// A review with an opinion of the sign of a candidate about it.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Agreeing {
     row: u32,
     clarity: u32,
+    /// The words near the phrase.
+    words: Vec<NearWord>,
 }
 
 /// Returns the strongest topics, praise first; `aspect_phrases` has the phrases that the aspects already list. `None` if
@@ -114,7 +122,8 @@ pub(super) fn topics(
     let mut candidates = candidates(dataset, counts, names, aspect_phrases);
     let mut reader = StanceReader::new(dataset, known);
     read_reviews(&mut candidates, &mut reader, cancelled)?;
-    candidates.retain_mut(judge);
+    let usual = UsualWords::of(stances(&candidates));
+    candidates.retain_mut(|candidate| judge(candidate, &usual));
     let mut words = TextWords::default();
     let mut topics: [Vec<InsightsTopic>; 2] = Default::default();
     for candidate in strongest(&candidates) {
@@ -122,11 +131,12 @@ pub(super) fn topics(
         let phrases = &known[&Some(candidate.key.lang)].phrases;
         let found = phrases.find(&mut words);
         let aspect = found.first().map(|found| usize::from(found.aspect));
-        let shown = clearest(&candidate.agreeing);
+        let shown = clearest(candidate);
         let reviews = shown.iter().map(|one| &dataset.reviews[one.row as usize]);
         let [five_stars, low_stars] = candidate.count.groups();
         topics[candidate.group()].push(InsightsTopic {
             phrase: candidate.phrase.to_owned(),
+            label: label(candidate),
             polarity: candidate.polarity(),
             five_star_count: five_stars.into(),
             low_star_count: low_stars.into(),
@@ -136,6 +146,20 @@ pub(super) fn topics(
         });
     }
     Some(topics.concat())
+}
+
+/// What the reviews that were read say of the candidates.
+fn stances<'c>(candidates: &'c [TopicCandidate<'_>]) -> impl Iterator<Item = &'c Stance> {
+    candidates.iter().flat_map(|one| one.stances.values())
+}
+
+/// The phrase, and the words that its reviews often say of it: "puerta: embarque, cerrada".
+fn label(candidate: &TopicCandidate<'_>) -> String {
+    if candidate.words.is_empty() {
+        return candidate.phrase.to_owned();
+    }
+    let words: Vec<&str> = candidate.words.iter().map(|word| &*word.text).collect();
+    format!("{}: {}", candidate.phrase, words.join(", "))
 }
 
 /// The phrases that one of the groups of reviews names more often, the strongest first.
@@ -159,6 +183,7 @@ fn candidates<'c>(
             && is_frequent(count, weight, totals)
             && is_frequent_among_words(count, weight, counts.words())
             && !count.is_general()
+            && !count.is_measure()
             && !aspect_phrases.contains(phrase)
             && counts.is_noun_phrase(count)
             && !phrase.split(' ').any(|word| name_words.contains(word))
@@ -171,6 +196,7 @@ fn candidates<'c>(
                 weight,
                 stances: BTreeMap::new(),
                 agreeing: Vec::new(),
+                words: Vec::new(),
             });
         }
     }
@@ -233,7 +259,7 @@ fn read_reviews(
 }
 
 /// Whether enough of the reviews that were read have an opinion of its sign about the candidate.
-fn judge(candidate: &mut TopicCandidate<'_>) -> bool {
+fn judge(candidate: &mut TopicCandidate<'_>, usual: &UsualWords) -> bool {
     let sign = candidate.polarity();
     // Opinions of its sign, and of the other, as many as all reviews that name it would have.
     let mut same = 0.0;
@@ -243,7 +269,7 @@ fn judge(candidate: &mut TopicCandidate<'_>) -> bool {
         // How many reviews one of those that are read stands for.
         let stands_for = f64::from(candidate.count.groups()[group]) / rows.len().max(1) as f64;
         for row in rows {
-            let Some(stance) = candidate.stances.get(row).copied() else {
+            let Some(stance) = candidate.stances.get(row) else {
                 continue;
             };
             if stance.polarity == sign {
@@ -252,24 +278,37 @@ fn judge(candidate: &mut TopicCandidate<'_>) -> bool {
                 opposite += stands_for;
             }
             if stance.polarity == sign && group == candidate.group() {
-                let clarity = stance.clarity;
-                candidate.agreeing.push(Agreeing { row: *row, clarity });
+                candidate.agreeing.push(Agreeing {
+                    row: *row,
+                    clarity: stance.clarity,
+                    words: stance.words.clone(),
+                });
             }
         }
     }
     let agreeing = candidate.agreeing.len() as u32;
     let read = candidate.count.rows(candidate.group()).len() as u32;
-    if agreeing < AGREEING_MIN || agreeing * 2 < read {
+    if agreeing < AGREEING_MIN || agreeing * 3 < read * 2 {
         return false;
     }
     let [share_min, _] = interval(same.round() as u64, (same + opposite).round() as u64, 0.0);
-    share_min > 0.5
+    if share_min <= 0.5 {
+        return false;
+    }
+    let said: Vec<&[NearWord]> = candidate.agreeing.iter().map(|one| &*one.words).collect();
+    candidate.words = usual.shared(&said, sign);
+    // "No reply" tells something by itself.
+    candidate.count.has_negation() || !candidate.words.is_empty() || have_opinion(&said, sign)
 }
 
-/// The reviews whose opinion is clearest, the newest first; of equally clear ones the newer are chosen.
-fn clearest(agreeing: &[Agreeing]) -> Vec<Agreeing> {
-    let mut shown = agreeing.to_vec();
-    shown.sort_by_key(|one| (Reverse(one.clarity), one.row));
+/// The reviews that say most of the words of the label, and of these those whose opinion is clearest, the newest first; of
+/// equal ones the newer are chosen.
+fn clearest<'c>(candidate: &'c TopicCandidate<'_>) -> Vec<&'c Agreeing> {
+    let mut shown: Vec<&Agreeing> = candidate.agreeing.iter().collect();
+    shown.sort_by_key(|one| {
+        let said = candidate.words.iter().filter(|word| word.is_in(&one.words));
+        (Reverse(said.count()), Reverse(one.clarity), one.row)
+    });
     shown.truncate(REVIEWS_SHOWN);
     shown.sort_by_key(|one| one.row);
     shown
@@ -357,8 +396,8 @@ fn common_start(one: &str, other: &str) -> usize {
     pairs.take_while(|(letter, same)| letter == same).count()
 }
 
-/// The lines of `synonyms.txt` that have the phrase or one of its words.
-fn meanings(candidate: &TopicCandidate<'_>) -> Vec<usize> {
+/// The meanings that `synonyms.txt` has for the phrase or one of its words.
+fn meanings(candidate: &TopicCandidate<'_>) -> Vec<&'static str> {
     let code = candidate.key.lang.code();
     let words = candidate.phrase.split(' ').chain([candidate.phrase]);
     let mut meanings = Vec::new();
@@ -368,13 +407,14 @@ fn meanings(candidate: &TopicCandidate<'_>) -> Vec<usize> {
     meanings
 }
 
-/// The line of each synonym, by its language and itself.
-static SYNONYMS: LazyLock<KeyMap<u64, usize>> = LazyLock::new(|| {
+/// The meaning of each synonym, by its language and itself.
+static SYNONYMS: LazyLock<KeyMap<u64, &str>> = LazyLock::new(|| {
     let mut synonyms = KeyMap::default();
-    for (number, line) in SYNONYM_LINES.lines().enumerate() {
-        let (code, listed) = line.split_once(' ').unwrap_or_default();
+    for line in SYNONYM_LINES.lines() {
+        let (name, listed) = line.split_once(": ").unwrap_or_default();
+        let (code, meaning) = name.split_once(' ').unwrap_or_default();
         for synonym in listed.split(", ") {
-            synonyms.insert(synonym_key(code, synonym), number);
+            synonyms.insert(synonym_key(code, synonym), meaning);
         }
     }
     synonyms

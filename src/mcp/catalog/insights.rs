@@ -21,7 +21,11 @@ pub(super) fn summary(insights: &Insights, summary_by: &str) -> Value {
     let aspects: Vec<Value> = insights.aspects.iter().map(aspect_summary).collect();
     let mut topics = Vec::new();
     for topic in &insights.topics {
-        topics.push(json!({"phrase": topic.phrase, "polarity": topic.polarity}));
+        topics.push(json!({
+            "phrase": topic.phrase,
+            "label": topic.label,
+            "polarity": topic.polarity,
+        }));
     }
     let summary_by = if insights.summary.is_some() {
         Some(summary_by)

@@ -258,6 +258,9 @@ pub struct Entity {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InsightsTopic {
     pub phrase: String,
+    /// The phrase, and up to two words that its reviews often say near it.
+    #[serde(default)]
+    pub label: String,
     pub polarity: Polarity,
     pub five_star_count: u64,
     pub low_star_count: u64,
