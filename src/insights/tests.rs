@@ -1634,6 +1634,7 @@ fn a_phrase_of_a_starter_list_in_another_sense_is_no_mention() {
         ("LocalBusiness", "I was informed that it ended in May."),
         ("LocalBusiness", "It was the worst week I ever experienced."),
         ("LocalBusiness", "We booked a flight to Oslo."),
+        ("HealthClub", "I took the last one of them."),
         ("Store", "I ordered this in May, and it broke."),
         ("Store", "I have no complaints."),
         ("Dentist", "I came in with a pain in my jaw."),
@@ -1650,6 +1651,7 @@ fn a_phrase_of_a_starter_list_in_another_sense_is_no_mention() {
         ),
         ("de", "Hospital", "Ich kam mit starken Schmerzen."),
         ("es", "LocalBusiness", "Resulta que el avión era otro."),
+        ("es", "LocalBusiness", "No es un low cost."),
     ] {
         let found = starter_aspects_in(language, kind, text);
         assert_eq!(found, Vec::<String>::new(), "{text}");
@@ -1672,6 +1674,7 @@ fn a_phrase_of_a_starter_list_is_a_mention() {
         ("LocalBusiness", "The booking took an hour.", "booking"),
         ("Store", "My order was cancelled.", "ordering"),
         ("Dentist", "He pulled the tooth without pain.", "pain"),
+        ("HealthClub", "The color lasted a week.", "result"),
     ] {
         let found = starter_aspects(kind, text);
         assert!(found.contains(&aspect.to_owned()), "{text}: {found:?}");

@@ -325,9 +325,7 @@ pub(super) fn visit_uses<'w>(
             // "Surprisingly" in "a surprisingly good".
             let precedes_opinion = kinds.get(last + 1) == Some(&WordKind::Describing);
             // "Nearly" in "a nearly 2 hours late".
-            let precedes_number = items
-                .get(last + 1)
-                .is_some_and(|next| is_number(words, next));
+            let precedes_number = kinds.get(last + 1) == Some(&WordKind::Number);
             let is_ambiguous =
                 follows_pronoun || precedes_number || (precedes_opinion && !is_head_first);
             let is_free = !is_part && !is_ambiguous;
@@ -349,6 +347,7 @@ pub(super) fn visit_uses<'w>(
                 head: mixed(key(lang.code()), items[head].form),
                 is_general: first == last && kinds[first] == WordKind::General,
                 has_negation: false,
+                follows_number: first > 0 && kinds[first - 1] == WordKind::Number,
             };
             if first == last && first > 0 {
                 let before = items[first - 1].key;
@@ -380,6 +379,8 @@ pub(super) struct PhraseUse<'w> {
     is_general: bool,
     /// Whether its first word is the word "no" before its only other word.
     has_negation: bool,
+    /// Whether a number precedes it.
+    follows_number: bool,
 }
 
 impl PhraseUse<'_> {
@@ -413,7 +414,7 @@ impl PhraseUse<'_> {
         count.within += u32::from(self.first > 0);
         count.capitals += u32::from(self.first > 0 && first.is_capital);
         count.all_capitals += u32::from(self.first == self.last && first.is_all_capital);
-        count.numbered += u32::from(self.follows_number());
+        count.numbered += u32::from(self.follows_number);
         count.add_spelling(self.spelling_hash, 1, || self.text());
         if count.last == Some(row) {
             return false;
@@ -425,14 +426,6 @@ impl PhraseUse<'_> {
             rows.push(row);
         }
         true
-    }
-
-    /// Whether a number precedes it, in digits or as a word.
-    fn follows_number(&self) -> bool {
-        let Some(before) = self.first.checked_sub(1) else {
-            return false;
-        };
-        is_number(self.words, &self.words.items[before])
     }
 
     /// The words near it in its clause that may tell what is said of it.
@@ -449,7 +442,7 @@ impl PhraseUse<'_> {
                 continue;
             }
             let kind = kind(self.words, item, function_words);
-            if matches!(kind, WordKind::Other | WordKind::General) {
+            if matches!(kind, WordKind::General | WordKind::Number | WordKind::Other) {
                 continue;
             }
             let word = NearWord::new(self.words, at);
@@ -476,12 +469,6 @@ impl PhraseUse<'_> {
         let words = items.map(|item| self.words.lower(item).trim_end_matches("'s"));
         words.collect::<Vec<_>>().join(" ")
     }
-}
-
-/// Whether it is a number, in digits or as a word.
-fn is_number(words: &TextWords, item: &Item) -> bool {
-    let lower = words.lower(item);
-    lower.starts_with(|letter: char| letter.is_ascii_digit()) || TopicRole::NUMBER.has(item.key)
 }
 
 /// A word near a phrase.
@@ -523,6 +510,8 @@ enum WordKind {
     General,
     /// An opinion or the like: no part of a phrase, and may stand between a determiner and a noun.
     Describing,
+    /// A number, in digits or as a word: what follows it is a measure.
+    Number,
     Other,
 }
 
@@ -534,17 +523,20 @@ impl WordKind {
 
 fn kind(words: &TextWords, item: &Item, function_words: WordList) -> WordKind {
     let lower = words.lower(item);
+    let roles = TopicRole::of(item.key);
+    if lower.starts_with(|letter: char| letter.is_ascii_digit()) || roles.has(TopicRole::NUMBER) {
+        return WordKind::Number;
+    }
     let is_word = item.is_word && (3..=WORD_BYTES_MAX).contains(&lower.len());
     let has_digit = lower.contains(|letter: char| letter.is_ascii_digit());
-    let is_number = TopicRole::NUMBER.has(item.key);
-    if !is_word || has_digit || is_number || item.is_idiom || function_words.has(item.key) {
+    if !is_word || has_digit || item.is_idiom || function_words.has(item.key) {
         return WordKind::Other;
     }
     let is_opinion = item.entry.valence.is_some_and(|valence| valence != 0);
-    if is_opinion || TopicRole::DESCRIBING.has(item.key) {
+    if is_opinion || roles.has(TopicRole::DESCRIBING) {
         return WordKind::Describing;
     }
-    if TopicRole::GENERAL.has(item.key) || TopicRole::BUSINESS.has(item.key) {
+    if roles.has(TopicRole::GENERAL) || roles.has(TopicRole::BUSINESS) {
         return WordKind::General;
     }
     WordKind::Content
@@ -593,7 +585,22 @@ impl TopicRole {
     }
 
     fn has(self, key: u64) -> bool {
-        ROLES.get(&key).is_some_and(|roles| roles & self.0 != 0)
+        TopicRole::of(key).has(self)
+    }
+
+    /// All roles of a word.
+    fn of(key: u64) -> TopicRoles {
+        TopicRoles(ROLES.get(&key).copied().unwrap_or_default())
+    }
+}
+
+/// The roles of a word, a bit for each line of the file.
+#[derive(Clone, Copy, Debug)]
+struct TopicRoles(u32);
+
+impl TopicRoles {
+    fn has(self, role: TopicRole) -> bool {
+        self.0 & role.0 != 0
     }
 }
 
