@@ -79,9 +79,9 @@ impl RequestHead {
         self.parts.headers.len()
     }
 
-    /// Returns the map of the header fields, whose capacity a response reuses.
-    pub(crate) fn into_headers(self) -> HeaderMap {
-        self.parts.headers
+    /// Takes the map of the header fields, whose capacity a response reuses.
+    pub(crate) fn take_headers(&mut self) -> HeaderMap {
+        std::mem::take(&mut self.parts.headers)
     }
 
     /// Tells whether `field` is present at least once.

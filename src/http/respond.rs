@@ -4,6 +4,8 @@
 //! [`encode`] converts that to hyper's response, and an [`Exchange`] records it in the metrics and the access log.
 
 use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::body::{Body as _, Incoming};
@@ -28,13 +30,35 @@ use crate::mcp;
 use crate::pages::BrowserPolicy;
 use crate::wire::negotiate::prefers_html;
 
+/// The answer to a request: most are given at once, without a future through which the request would be moved.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "most answers are of this kind, and boxing them is what this spares"
+)]
+pub enum Answer {
+    /// The response.
+    Now(Response<Body>),
+    /// What gives the response, after it has waited for the body of the request.
+    Later(Pin<Box<dyn Future<Output = Response<Body>>>>),
+}
+
+impl Answer {
+    /// Waits for the response.
+    pub async fn response(self) -> Response<Body> {
+        match self {
+            Answer::Now(response) => response,
+            Answer::Later(response) => response.await,
+        }
+    }
+}
+
 /// Answers a request from hyper; `peer` is the connection's peer, and the turn of the request came at `began`.
-pub async fn handle(
-    app: &AppState,
+pub fn handle(
+    app: &Arc<AppState>,
     request: Request<Incoming>,
     peer: &Peer,
     began: Instant,
-) -> Response<Body> {
+) -> Answer {
     let (parts, mut body) = request.into_parts();
     let received = Received {
         peer,
@@ -45,23 +69,22 @@ pub async fn handle(
     let is_discarded = received.has_body
         && parts.version == Version::HTTP_2
         && !parts.headers.contains_key(header::EXPECT);
-    match respond_from_head(app, parts, &received) {
-        Ok(response) if !is_discarded => response,
-        // Boxed, so the futures of reads, which are far more frequent, stay small.
-        responded => {
-            let respond = async move {
-                let response = match responded {
-                    Ok(response) => response,
-                    Err(request) => respond_with_body(app, request, &mut body, peer).await,
-                };
-                if is_discarded {
-                    body::discard(body).await;
-                }
-                response
-            };
-            Box::pin(respond).await
+    let responded = match respond_from_head(app, parts, &received) {
+        Ok(response) if !is_discarded => return Answer::Now(response),
+        responded => responded,
+    };
+    let app = Arc::clone(app);
+    let peer = peer.clone();
+    Answer::Later(Box::pin(async move {
+        let response = match responded {
+            Ok(response) => response,
+            Err(request) => respond_with_body(&app, *request, &mut body, &peer).await,
+        };
+        if is_discarded {
+            body::discard(body).await;
         }
-    }
+        response
+    }))
 }
 
 /// Answers a request from its head alone, like [`handle`]; `None` if its body is needed.
@@ -100,27 +123,23 @@ struct AwaitsBody {
 }
 
 /// Answers from the head alone; fails with the request if its body is needed.
-#[allow(
-    clippy::result_large_err,
-    reason = "only the few requests that need their body return the error"
-)]
 fn respond_from_head(
     app: &AppState,
     parts: Parts,
     received: &Received<'_>,
-) -> Result<Response<Body>, AwaitsBody> {
+) -> Result<Response<Body>, Box<AwaitsBody>> {
     let served = app.served.load();
     let peer = received.peer;
-    let head = RequestHead::of_parts(&app.own_authority, parts, peer.address);
+    let mut head = RequestHead::of_parts(&app.own_authority, parts, peer.address);
     let mut exchange = Exchange::begin(app, &head, received.began);
     let mut reply = match choose_reply(app, &served, &head, &mut exchange) {
         Ok(reply) => reply,
         Err(row) => {
-            return Err(AwaitsBody {
+            return Err(Box::new(AwaitsBody {
                 head,
                 row,
                 exchange,
-            });
+            }));
         }
     };
     let mut share = None;
@@ -132,7 +151,7 @@ fn respond_from_head(
         }
     }
     let is_unread = received.has_body || head.has(HeadField::TransferEncoding);
-    let mut response = encode(app, head, reply, is_unread);
+    let mut response = encode(app, &mut head, reply, is_unread);
     response.body_mut().keep(share);
     exchange.end(app, &mut response);
     Ok(response)
@@ -269,7 +288,12 @@ fn take_share(
 }
 
 /// Encodes `reply` for hyper, reusing the header map of the request; `is_unread` if the body of the request was not read.
-fn encode(app: &AppState, head: RequestHead, reply: Reply<'_>, is_unread: bool) -> Response<Body> {
+fn encode(
+    app: &AppState,
+    head: &mut RequestHead,
+    reply: Reply<'_>,
+    is_unread: bool,
+) -> Response<Body> {
     // On HTTP/1.1 an unread body would be parsed as the next request, or stall hyper.
     let must_close = is_unread
         || matches!(
@@ -278,7 +302,7 @@ fn encode(app: &AppState, head: RequestHead, reply: Reply<'_>, is_unread: bool) 
         );
     let is_head = *head.method() == Method::HEAD;
     let is_http1 = head.version() < Version::HTTP_2;
-    let mut response = reply::render(reply, head.into_headers(), &app.cache_control);
+    let mut response = reply::render(reply, head.take_headers(), &app.cache_control);
     if is_head {
         let body = std::mem::take(response.body_mut());
         *response.body_mut() = body.into_head();
@@ -340,11 +364,11 @@ async fn respond_with_body(
 }
 
 /// Encodes a reply of `/mcp`, or the refusal of a reply for which the budgets have no room.
-fn respond_mcp(reply: mcp::McpReply, head: RequestHead, account: &Account) -> Response<Body> {
+fn respond_mcp(reply: mcp::McpReply, mut head: RequestHead, account: &Account) -> Response<Body> {
     let made_bytes = reply.body.capacity() as u64;
     match take_share(made_bytes, || account.clone()) {
         Ok(share) => {
-            let mut response = reply::render_mcp(reply, head.into_headers());
+            let mut response = reply::render_mcp(reply, head.take_headers());
             response.body_mut().keep(share);
             response
         }
@@ -353,7 +377,7 @@ fn respond_mcp(reply: mcp::McpReply, head: RequestHead, account: &Account) -> Re
                 origin: reply.origin,
                 ..mcp::McpReply::of_refusal(mcp::McpRefusal::Busy)
             };
-            reply::render_mcp(busy, head.into_headers())
+            reply::render_mcp(busy, head.take_headers())
         }
     }
 }

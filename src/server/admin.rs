@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tracing::info;
 
-use crate::http::{Body, Peer, Proxies, admin};
+use crate::http::{Answer, Body, Peer, Proxies, admin};
 use crate::limits::Budgets;
 
 use super::StartError;
@@ -74,8 +74,9 @@ pub(super) fn start(
 
 /// The service of the administrator's connections.
 impl Handler for MetricSources {
-    async fn handle(&self, request: Request<Incoming>, peer: &Peer, _: Instant) -> Response<Body> {
-        admin::handle(&self.app, &request, peer.address, || self.render())
+    fn handle(&self, request: Request<Incoming>, peer: &Peer, _: Instant) -> Answer {
+        let response = admin::handle(&self.app, &request, peer.address, || self.render());
+        Answer::Now(response)
     }
 
     fn internal_error(&self) -> Response<Body> {

@@ -66,6 +66,8 @@ pub(super) struct ConnectionState {
     pub(super) is_tls: Cell<bool>,
     /// When the current poll began, or when the connection went on after it had yielded to others.
     pub(super) now: Cell<Instant>,
+    /// Whether a request was answered in the current poll, so that `now` may be too old for the next one.
+    pub(super) has_answered: Cell<bool>,
     /// When a byte last moved in either direction.
     last_io: Cell<Instant>,
     /// When a handler last ended, or on HTTP/2 a response body.
@@ -101,6 +103,7 @@ impl ConnectionState {
             is_http2: Cell::default(),
             is_tls: Cell::default(),
             now: Cell::new(accepted),
+            has_answered: Cell::default(),
             last_io: Cell::new(accepted),
             last_answer: Cell::new(accepted),
             // The timeout of the first head starts when the connection is accepted.
@@ -338,6 +341,7 @@ impl ConnectionDeadline {
     /// Reads the clock for this poll.
     pub(super) fn tick(&self) {
         self.state.now.set(clock::instant());
+        self.state.has_answered.set(false);
     }
 
     /// Returns the error that tells how the connection ends, if its deadline has passed. For an idle connection it first

@@ -1,12 +1,13 @@
 //! Answers the requests of a connection, as hyper's service: calls the handler, catches panics, and yields to other
 //! connections.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -18,7 +19,7 @@ use hyper::service::{Service, service_fn};
 use hyper::{Request, Response};
 use tracing::error;
 
-use crate::http::{self, AppState, Body, BodySlice, HttpError, Peer, close};
+use crate::http::{self, Answer, AppState, Body, BodySlice, HttpError, Peer, close};
 use crate::limits::Share;
 
 use super::clock;
@@ -33,12 +34,7 @@ const POLL_TIME_MAX: Duration = Duration::from_micros(250);
 /// Answers requests: `http::handle` on the public listener, metrics on the administrator's, test handlers in tests.
 pub(super) trait Handler: Clone + Send + Sync + 'static {
     /// Answers one request; `peer` is the connection's peer, and the turn of the request came at `began`.
-    fn handle(
-        &self,
-        request: Request<Incoming>,
-        peer: &Peer,
-        began: Instant,
-    ) -> impl Future<Output = Response<Body>>;
+    fn handle(&self, request: Request<Incoming>, peer: &Peer, began: Instant) -> Answer;
 
     /// Returns the response to a request whose handler panicked.
     fn internal_error(&self) -> Response<Body>;
@@ -49,13 +45,8 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
 
 /// The service of the public listener.
 impl Handler for Arc<AppState> {
-    async fn handle(
-        &self,
-        request: Request<Incoming>,
-        peer: &Peer,
-        began: Instant,
-    ) -> Response<Body> {
-        http::handle(self, request, peer, began).await
+    fn handle(&self, request: Request<Incoming>, peer: &Peer, began: Instant) -> Answer {
+        http::handle(self, request, peer, began)
     }
 
     fn internal_error(&self) -> Response<Body> {
@@ -88,22 +79,46 @@ impl<H: Handler> ConnectionService<H> {
         Request<Incoming>,
         Response = Response<TrackedBody>,
         Error = Infallible,
-        Future: 'static,
+        Future = Answering,
     > {
         let service = Rc::new(self);
-        service_fn(move |request| {
-            service.requests_left.update(|left| left.saturating_sub(1));
-            let is_last = service.requests_left.get() == 0;
-            service.state.note_request();
-            let share = service.hold_stream();
-            let handling = Handling(Rc::clone(&service));
-            async move {
-                let service = &handling.0;
-                let began = service.wait_for_turn().await;
-                let response = service.handle(request, began).await;
-                Ok(service.finish(response, share, is_last))
+        service_fn(move |request| service.answer(request))
+    }
+
+    /// Answers a request, at once if possible.
+    fn answer(self: &Rc<Self>, request: Request<Incoming>) -> Answering {
+        self.requests_left.update(|left| left.saturating_sub(1));
+        let is_last = self.requests_left.get() == 0;
+        self.state.note_request();
+        let share = self.hold_stream();
+        let poll_began = self.state.now.get();
+        let now = if self.state.has_answered.replace(true) {
+            clock::instant()
+        } else {
+            poll_began
+        };
+        let answer = if now - poll_began < POLL_TIME_MAX {
+            self.handle(request, now.into_std())
+        } else {
+            let service = Rc::clone(self);
+            let answer = async move { service.handle_in_turn(request).await };
+            Answer::Later(Box::pin(answer))
+        };
+        match answer {
+            Answer::Now(response) => {
+                let response = self.finish(response, share, is_last);
+                self.state.note_answer();
+                Answering::Now(Some(response))
             }
-        })
+            Answer::Later(answer) => {
+                let handling = Handling(Rc::clone(self));
+                Answering::Later(Box::pin(async move {
+                    let service = &handling.0;
+                    let response = service.catch_late_panic(answer).await;
+                    service.finish(response, share, is_last)
+                }))
+            }
+        }
     }
 
     /// Counts a stream of HTTP/2, whose memory cannot be refused; `None` on HTTP/1.1, where the connection is counted.
@@ -114,37 +129,53 @@ impl<H: Handler> ConnectionService<H> {
         Some(self.peer.account.hold_stream())
     }
 
-    /// Yields to other connections until this one has time left in its poll; returns the time then.
-    async fn wait_for_turn(&self) -> Instant {
-        let mut now = clock::instant();
+    /// Calls the handler when other connections have had their turn.
+    async fn handle_in_turn(&self, request: Request<Incoming>) -> Response<Body> {
         let poll_began = &self.state.now;
-        while now - poll_began.get() >= POLL_TIME_MAX {
+        let began = loop {
             let began_before = poll_began.get();
             tokio::task::yield_now().await;
-            now = clock::instant();
+            let now = clock::instant();
             // The first of the streams that wait here sets the beginning anew, and the others share its time.
             if poll_began.get() == began_before {
                 poll_began.set(now);
             }
-        }
-        now.into_std()
+            if now - poll_began.get() < POLL_TIME_MAX {
+                break now.into_std();
+            }
+        };
+        let answer = self.handler.handle(request, &self.peer, began);
+        answer.response().await
     }
 
     /// Calls the handler; a panic becomes a response.
-    async fn handle(&self, request: Request<Incoming>, began: Instant) -> Response<Body> {
+    fn handle(&self, request: Request<Incoming>, began: Instant) -> Answer {
         // A panic leaves no inconsistent state: shared state is atomic, or replaced as a whole.
-        let mut response = pin!(async { self.handler.handle(request, &self.peer, began).await });
+        let handled = catch_unwind(AssertUnwindSafe(|| {
+            self.handler.handle(request, &self.peer, began)
+        }));
+        handled.unwrap_or_else(|panic| Answer::Now(self.panic_response(&*panic)))
+    }
+
+    /// Waits for a late answer; a panic becomes a response.
+    async fn catch_late_panic(
+        &self,
+        mut answer: Pin<Box<dyn Future<Output = Response<Body>>>>,
+    ) -> Response<Body> {
         poll_fn(|context| {
-            let polled = catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context)));
-            polled.unwrap_or_else(|panic| {
-                let panic = panic_message(&*panic);
-                error!(panic, "a request handler panicked; the client gets 500");
-                let mut response = self.handler.internal_error();
-                close(&mut response);
-                Poll::Ready(response)
-            })
+            let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)));
+            polled.unwrap_or_else(|panic| Poll::Ready(self.panic_response(&*panic)))
         })
         .await
+    }
+
+    /// Logs a panic of the handler; returns the response, after which the connection is closed.
+    fn panic_response(&self, panic: &(dyn Any + Send)) -> Response<Body> {
+        let panic = panic_message(panic);
+        error!(panic, "a request handler panicked; the client gets 500");
+        let mut response = self.handler.internal_error();
+        close(&mut response);
+        response
     }
 
     /// Adds common headers; closes the connection if this is the last response, the connection must end, or the response
@@ -182,7 +213,30 @@ impl<H: Handler> ConnectionService<H> {
     }
 }
 
-/// A request in progress; dropped with its stream if that is reset.
+/// The response to a request, or what gives it later: what hyper polls.
+#[allow(clippy::large_enum_variant, reason = "as for `Answer`")]
+pub(super) enum Answering {
+    /// `None` once it is taken.
+    Now(Option<Response<TrackedBody>>),
+    Later(Pin<Box<dyn Future<Output = Response<TrackedBody>>>>),
+}
+
+impl Future for Answering {
+    type Output = Result<Response<TrackedBody>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Answering::Now(response) => match response.take() {
+                Some(response) => Poll::Ready(Ok(response)),
+                // hyper polls no future again that was ready.
+                None => Poll::Pending,
+            },
+            Answering::Later(response) => response.as_mut().poll(context).map(Ok),
+        }
+    }
+}
+
+/// A request that is answered later; dropped with its stream if that is reset.
 struct Handling<H>(Rc<ConnectionService<H>>);
 
 impl<H> Drop for Handling<H> {

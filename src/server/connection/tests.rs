@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 
-use crate::http::{self, Body, Peer};
+use crate::http::{self, Answer, Body, Peer};
 use crate::limits::{BudgetLimits, Budgets};
 use crate::server::config::{Config, ServerLimits};
 use crate::server::connection::PING_INTERVAL;
@@ -77,14 +77,18 @@ fn a_panic_in_a_handler_is_a_500_and_the_others_go_on() {
             }
             panic!("on purpose")
         };
-        let listeners = Served::start(panic, |_| {});
-        let reply = listeners.exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-        assert!(reply.starts_with("HTTP/1.1 500 "), "{reply}");
-        assert!(reply.contains("connection: close\r\n"), "{reply}");
-        assert!(reply.contains("\"error\":\"internal_error\""), "{reply}");
-        let reply = listeners.exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-        assert!(reply.starts_with("HTTP/1.1 500 "), "{reply}");
+        assert_panics_are_answered(&Served::start(panic, |_| {}));
     }
+    assert_panics_are_answered(&Served::start_handler(PanicsAtOnce, |_| {}));
+}
+
+fn assert_panics_are_answered(listeners: &Served) {
+    let reply = listeners.exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(reply.starts_with("HTTP/1.1 500 "), "{reply}");
+    assert!(reply.contains("connection: close\r\n"), "{reply}");
+    assert!(reply.contains("\"error\":\"internal_error\""), "{reply}");
+    let reply = listeners.exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(reply.starts_with("HTTP/1.1 500 "), "{reply}");
 }
 
 #[test]
@@ -159,6 +163,20 @@ fn a_connection_whose_stream_was_reset_before_its_answer_is_idle() {
     assert!(began.elapsed() < PING_INTERVAL, "ended by a ping");
 }
 
+/// A handler that panics before it returns.
+#[derive(Clone)]
+struct PanicsAtOnce;
+
+impl Handler for PanicsAtOnce {
+    fn handle(&self, _: Request<Incoming>, _: &Peer, _: Instant) -> Answer {
+        panic!("on purpose")
+    }
+
+    fn internal_error(&self) -> Response<Body> {
+        http::internal_error()
+    }
+}
+
 /// A handler that calls a function.
 #[derive(Clone)]
 struct By<F>(F);
@@ -166,10 +184,11 @@ struct By<F>(F);
 impl<F, A> Handler for By<F>
 where
     F: Fn(Request<Incoming>) -> A + Clone + Send + Sync + 'static,
-    A: Future<Output = Response<Body>>,
+    A: Future<Output = Response<Body>> + 'static,
 {
-    async fn handle(&self, request: Request<Incoming>, _: &Peer, _: Instant) -> Response<Body> {
-        (self.0)(request).await
+    fn handle(&self, request: Request<Incoming>, _: &Peer, _: Instant) -> Answer {
+        let handler = self.0.clone();
+        Answer::Later(Box::pin(async move { handler(request).await }))
     }
 
     fn internal_error(&self) -> Response<Body> {
@@ -186,6 +205,10 @@ impl Served {
         By<F>: Handler,
         F: Fn(Request<Incoming>) -> A,
     {
+        Served::start_handler(By(handler), change)
+    }
+
+    fn start_handler(handler: impl Handler, change: impl FnOnce(&mut ServerLimits)) -> Served {
         let mut config = config();
         change(&mut config.limits);
         let socket = listener::bind("--listen", config.listen).unwrap();
@@ -198,7 +221,7 @@ impl Served {
             client_bytes: 0,
         });
         let service = ListenerService {
-            handler: By(handler),
+            handler,
             tls: None,
             counters: Arc::default(),
             budgets,

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
@@ -82,8 +82,8 @@ fn respond(bytes: &[u8]) -> Vec<u8> {
     builder.half_close(true);
     let service = service_fn(|request| async move {
         let peer = APP.peer(PEER);
-        let response = handle(&APP, request, &peer, Instant::now());
-        Ok::<_, Infallible>(response.await)
+        let answer = handle(&APP, request, &peer, Instant::now());
+        Ok::<_, Infallible>(answer.response().await)
     });
     let mut connection = Box::pin(builder.serve_connection(io, service));
     let mut context = Context::from_waker(Waker::noop());
@@ -95,7 +95,7 @@ fn respond(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// The service, with limits that short inputs reach.
-static APP: LazyLock<AppState> = LazyLock::new(|| {
+static APP: LazyLock<Arc<AppState>> = LazyLock::new(|| {
     let snapshot = service::snapshot(service::sample());
     let mut settings = service::settings();
     settings.limits.header_fields = 8;
@@ -104,5 +104,5 @@ static APP: LazyLock<AppState> = LazyLock::new(|| {
     settings.proxies.networks.push(local);
     let app = service::app(settings, snapshot);
     app.current().compress(|| false);
-    app
+    Arc::new(app)
 });
