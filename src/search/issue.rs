@@ -1,21 +1,23 @@
 //! Issues: the reasons why an input is rejected, and the body of the 400 that lists them.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
-use serde::{Serialize, Serializer};
-
+use crate::wire::json::{Array, Object, push_strings};
 use crate::wire::text::cut;
 
 /// Most issues that are reported. Our choice: more than a query of 64 parameters can have.
 const ISSUES_MAX: usize = 100;
 
+/// Bytes of a 400 without its issues, and usual bytes of an issue: most bodies are allocated once.
+const BODY_BYTES: usize = 256;
+const ISSUE_BYTES: usize = 256;
+
 /// One reason why an input is rejected: a client error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
     /// The parameter, or `None` if the issue is about the whole input; an unknown name is cut at 64 bytes. In
     /// responses it is an array.
-    #[serde(serialize_with = "as_array")]
     pub path: Option<Cow<'static, str>>,
     /// The type of issue, for programs.
     pub code: Code,
@@ -40,6 +42,17 @@ impl Issue {
             received: cut(received).to_owned(),
         }
     }
+
+    /// Appends the issue as a JSON object.
+    fn push_json(&self, out: &mut Vec<u8>) {
+        let mut object = Object::begin(out);
+        push_strings(object.key("path"), self.path.as_deref());
+        object
+            .string("code", self.code.word())
+            .string("message", &self.message)
+            .string("received", &self.received);
+        object.end();
+    }
 }
 
 impl fmt::Display for Issue {
@@ -52,16 +65,8 @@ impl fmt::Display for Issue {
     }
 }
 
-fn as_array<S: Serializer>(
-    path: &Option<Cow<'static, str>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    path.as_slice().serialize(serializer)
-}
-
 /// The type of an issue; its word in responses, in snake case, never changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// Not a number where a number is required, or a JSON value of another type.
     InvalidType,
@@ -85,6 +90,25 @@ pub enum Code {
     UnknownArgument,
     /// A required argument that is missing.
     Missing,
+}
+
+impl Code {
+    /// Returns the word in responses.
+    fn word(self) -> &'static str {
+        match self {
+            Code::InvalidType => "invalid_type",
+            Code::OutOfRange => "out_of_range",
+            Code::InvalidDate => "invalid_date",
+            Code::InvalidEncoding => "invalid_encoding",
+            Code::InvalidCursor => "invalid_cursor",
+            Code::UnknownValue => "unknown_value",
+            Code::Duplicate => "duplicate",
+            Code::TooLong => "too_long",
+            Code::TooMany => "too_many",
+            Code::UnknownArgument => "unknown_argument",
+            Code::Missing => "missing",
+        }
+    }
 }
 
 /// All issues, in the order of the input; never empty when returned as an error.
@@ -119,21 +143,22 @@ impl Issues {
 
     /// Renders the body of the 400: `error`, `message` and `issues`.
     pub fn render(&self) -> Vec<u8> {
-        let body = IssuesBody {
-            error: "validation_error",
-            message: self.to_string(),
-            issues: &self.0,
-        };
-        serde_json::to_vec(&body).expect("texts and lists of texts are JSON")
+        let mut message = String::with_capacity(ISSUE_BYTES);
+        // Cannot fail: the text grows if necessary.
+        let _ = write!(message, "{self}");
+        let mut body = Vec::with_capacity(BODY_BYTES + self.0.len() * ISSUE_BYTES);
+        let mut object = Object::begin(&mut body);
+        object
+            .string("error", "validation_error")
+            .string("message", &message);
+        let mut issues = Array::begin(object.key("issues"));
+        for issue in &self.0 {
+            issue.push_json(issues.item());
+        }
+        issues.end();
+        object.end();
+        body
     }
-}
-
-/// The body of the 400.
-#[derive(Serialize)]
-struct IssuesBody<'i> {
-    error: &'static str,
-    message: String,
-    issues: &'i [Issue],
 }
 
 impl From<Issue> for Issues {
