@@ -41,10 +41,11 @@ pub(crate) fn check(
     if hosts.next().is_some() {
         return Err(HostError::Repeated);
     }
-    if !authorities(uri, headers).all(|authority| own.admits(authority)) {
+    let authority = uri.authority().map(|authority| authority.as_str());
+    let mut names = host.into_iter().chain(authority.map(str::as_bytes));
+    if !names.all(|name| own.admits(name)) {
         return Err(HostError::Malformed);
     }
-    let authority = uri.authority().map(|authority| authority.as_str());
     if version == Version::HTTP_2 {
         return match (authority, host) {
             (None, None) => Err(HostError::Missing),

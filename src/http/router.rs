@@ -322,15 +322,14 @@ fn count_slashes(text: &str) -> usize {
 
 /// Decodes a part of a path (RFC 3986 §2.1).
 fn decode(text: &str) -> Result<Cow<'_, str>, TargetError> {
-    let mut has_escape = false;
-    for byte in text.bytes() {
-        if !byte.is_ascii_graphic() {
-            return Err(TargetError::Character);
-        }
-        has_escape |= byte == b'%';
-    }
-    if !has_escape {
+    if text
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'%')
+    {
         return Ok(Cow::Borrowed(text));
+    }
+    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(TargetError::Character);
     }
     let mut decoded = String::with_capacity(text.len());
     form::decode_path(text.as_bytes(), &mut decoded).map_err(|error| match error {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use arrayvec::{ArrayString, ArrayVec};
+use arrayvec::ArrayString;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use icu_properties::CodePointMapData;
@@ -290,12 +290,15 @@ pub struct Cursor {
 impl Cursor {
     /// Returns the cursor's text, 11 to 95 characters of `[A-Za-z0-9_-]`.
     pub fn render(&self) -> ArrayString<TEXT_BYTES_MAX> {
-        let head = [VERSION, self.sort as u8, self.rating.stars()];
-        let head = head.into_iter().chain(self.date.days().to_be_bytes());
-        let id = self.id.bytes();
-        let key: ArrayVec<u8, KEY_BYTES_MAX> = head.chain(id).collect();
+        let [day0, day1, day2, day3] = self.date.days().to_be_bytes();
+        let sort = self.sort as u8;
+        let stars = self.rating.stars();
+        let end = HEAD_BYTES + self.id.len();
+        let mut key = [0; KEY_BYTES_MAX];
+        key[..HEAD_BYTES].copy_from_slice(&[VERSION, sort, stars, day0, day1, day2, day3]);
+        key[HEAD_BYTES..end].copy_from_slice(self.id.as_bytes());
         let mut text = [0; TEXT_BYTES_MAX];
-        let len = URL_SAFE_NO_PAD.encode_slice(&key, &mut text);
+        let len = URL_SAFE_NO_PAD.encode_slice(&key[..end], &mut text);
         let text = len.ok().and_then(|len| str::from_utf8(&text[..len]).ok());
         let text = text.and_then(|text| ArrayString::from(text).ok());
         text.expect("base64 is ASCII, and the longest key fits")

@@ -5,8 +5,6 @@
 
 #![warn(clippy::indexing_slicing)]
 
-use memchr::{memchr, memchr2};
-
 use super::text::push_percent;
 
 /// One `name=value` of a form, both still encoded; a piece without `=` is a name with an empty value.
@@ -22,8 +20,9 @@ pub struct FormPair<'a> {
 pub fn pairs(raw: &[u8]) -> impl Iterator<Item = FormPair<'_>> {
     let pieces = raw.split(|byte| *byte == b'&');
     pieces.filter(|piece| !piece.is_empty()).map(|piece| {
-        let end = memchr(b'=', piece).unwrap_or(piece.len());
-        let (name, rest) = piece.split_at(end);
+        // Names and values are short: a loop over bytes costs less than `memchr` begins with.
+        let equals = piece.iter().position(|byte| *byte == b'=');
+        let (name, rest) = piece.split_at(equals.unwrap_or(piece.len()));
         FormPair {
             name,
             value: rest.get(1..).unwrap_or_default(),
@@ -64,7 +63,7 @@ pub fn decode_path(raw: &[u8], out: &mut String) -> Result<(), FormError> {
 }
 
 fn decode(raw: &[u8], plus: u8, out: &mut String) -> Result<(), FormError> {
-    if memchr2(b'%', b'+', raw).is_none() {
+    if !raw.iter().any(|byte| matches!(byte, b'%' | b'+')) {
         out.push_str(std::str::from_utf8(raw).map_err(|_| FormError::NotUtf8)?);
         return Ok(());
     }

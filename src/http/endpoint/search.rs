@@ -149,6 +149,10 @@ fn is_cursor(name: &[u8]) -> bool {
 
 /// Appends a name or a value of the query, and escapes the bytes that a URI must not contain.
 fn put_escaped(link: &mut impl BufMut, name_or_value: &[u8]) {
+    // Most have nothing to escape, and are copied at once.
+    if name_or_value.iter().all(|byte| is_plain(*byte)) {
+        return link.put_slice(name_or_value);
+    }
     percent_encode(name_or_value, starts_plain, |piece| link.put_slice(piece));
 }
 
@@ -156,9 +160,19 @@ fn put_escaped(link: &mut impl BufMut, name_or_value: &[u8]) {
 fn starts_plain(rest: &[u8]) -> bool {
     match rest {
         [b'%', ..] => is_escape(rest),
-        // These punctuation marks have no special meaning within a value.
-        [byte, ..] => byte.is_ascii_alphanumeric() || b"-._~+*!():@/?$,;=".contains(byte),
+        [byte, ..] => is_plain(*byte),
         [] => true,
+    }
+}
+
+/// Tells whether a byte may stand in a value of a query as it is, and begins no escape.
+fn is_plain(byte: u8) -> bool {
+    match byte {
+        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => true,
+        // These punctuation marks have no special meaning within a value.
+        b'-' | b'.' | b'_' | b'~' | b'+' | b'*' | b'!' | b'(' | b')' | b':' | b'@' | b'/'
+        | b'?' | b'$' | b',' | b';' | b'=' => true,
+        _ => false,
     }
 }
 
