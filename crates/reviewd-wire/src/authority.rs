@@ -178,6 +178,31 @@ mod tests {
     }
 
     #[test]
+    fn a_dns_name_has_labels_of_at_most_63_bytes_and_253_bytes() {
+        let label = "a".repeat(63);
+        let name = [&label, &label, &label, &label[..61]].join(".");
+        let with_dot = format!("{name}.");
+        for good in ["a", "A-b_c.example", "1.2", &label, &name, &with_dot] {
+            assert!(is_dns_name(good), "{good}");
+        }
+        let long_label = format!("{label}a");
+        let long_name = format!("{name}a");
+        for bad in [
+            "",
+            ".",
+            "a..b",
+            ".a",
+            "a b",
+            "a~b",
+            "é",
+            &long_label,
+            &long_name,
+        ] {
+            assert!(!is_dns_name(bad), "{bad}");
+        }
+    }
+
+    #[test]
     fn the_authority_of_a_url_ends_before_its_path() {
         for (url, expected) in [
             (

@@ -71,6 +71,8 @@ fn hosts_that_are_neither_names_nor_addresses_are_refused() {
     for host in hosts.split(' ') {
         refusal(&format!("https://{host}/"));
     }
+    let what = refusal("https://[127.0.0.1]/");
+    assert_eq!(what, "host \"[127.0.0.1]\" is not an IPv6 address");
 }
 
 #[test]
@@ -124,4 +126,14 @@ fn the_callbacks_own_query_is_kept_and_pairs_are_appended() {
         let asked = parse(text).with_query(&pairs);
         assert_eq!(asked, format!("{text}{joint}{tail}"));
     }
+}
+
+#[test]
+fn operators_see_no_query_and_logs_no_path() {
+    let callback = parse("https://a.example:8443/cb?token=secret?");
+    assert_eq!(callback.without_query(), "https://a.example:8443/cb?…");
+    let logged = "Callback(https://a.example:8443/… (39 bytes))";
+    assert_eq!(format!("{callback:?}"), logged);
+    let whole = "https://a.example/cb";
+    assert_eq!(parse(whole).without_query(), whole);
 }

@@ -59,6 +59,22 @@ fn names_of_private_networks_need_the_flag() {
 }
 
 #[test]
+fn an_address_in_place_of_a_name_is_checked_without_a_lookup() {
+    for (host, address) in [
+        ("127.0.0.1", "127.0.0.1"),
+        ("[::1]", "::1"),
+        ("[::ffff:10.0.0.1]", "::ffff:10.0.0.1"),
+    ] {
+        let callback = Callback::parse(&format!("https://{host}/")).expect(host);
+        let found = [false, true].map(|flag| guard(flag).check_callback(&callback));
+        let refused = GuardError::Address(address.parse().expect(address));
+        assert_eq!(found, [Err(refused), Ok(())], "{host}");
+    }
+    let public = Callback::parse("https://1.1.1.1/").expect("a URL");
+    assert_eq!(guard(false).check_callback(&public), Ok(()));
+}
+
+#[test]
 fn a_refusal_of_a_port_names_the_ranges() {
     let found = |port: u16| {
         let callback = Callback::parse(&format!("https://a.example:{port}/")).expect("URL");
