@@ -47,6 +47,8 @@ fn timestamps_are_held_within_their_bounds_and_a_day_begins_at_midnight_utc() {
     assert_eq!(Timestamp::from_unix(i64::MAX), Timestamp::MAX);
     assert_eq!(Timestamp::MIN.to_string(), "0001-01-01T00:00:00Z");
     assert_eq!(Timestamp::MAX.to_string(), "9999-12-31T23:59:59Z");
+    let billion = Timestamp::from_unix(1_000_000_000);
+    assert_eq!(billion.to_string(), "2001-09-09T01:46:40Z");
     assert_eq!(Timestamp::from_unix(-1).date(), date("1969-12-31"));
     assert_eq!(Timestamp::from_unix(86_399).date(), date("1970-01-01"));
     assert_eq!(date("1969-12-31").timestamp().unix(), -86_400);

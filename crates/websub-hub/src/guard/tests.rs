@@ -91,8 +91,8 @@ fn a_refusal_of_a_port_names_the_ranges() {
 
 #[test]
 fn ports_are_single_or_ranges() {
-    let ports = Ports::parse("443, 1-2,7-").expect("ports");
-    assert_eq!(ports.ranges, [443..=443, 1..=2, 7..=65535]);
+    let ports = Ports::parse("443, 1-2,5-5,7-").expect("ports");
+    assert_eq!(ports.ranges, [443..=443, 1..=2, 5..=5, 7..=65535]);
 }
 
 #[test]

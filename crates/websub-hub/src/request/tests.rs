@@ -86,6 +86,13 @@ fn a_secret_of_199_bytes_is_taken_of_200_refused_and_an_empty_one_is_none() {
 }
 
 #[test]
+fn a_secret_is_shown_to_the_store_and_not_in_a_log() {
+    let secret = Secret::new("Jefe".to_owned()).expect("4 bytes");
+    assert_eq!(secret.reveal(), "Jefe");
+    assert_eq!(format!("{secret:?}"), "Secret(…)");
+}
+
+#[test]
 fn the_signature_is_hmac_sha256_over_the_body() {
     // RFC 4231, test case 2.
     let secret = Secret::new("Jefe".to_owned()).expect("4 bytes");
