@@ -45,7 +45,7 @@ pub use readiness::{Readiness, Reason};
 pub(crate) use reply::{close, protocol_error};
 pub use request_metrics::RequestMetrics;
 pub(crate) use request_metrics::{BOUNDS_US, STATUS_CLASSES};
-pub use respond::{Answer, handle, respond};
+pub use respond::{HttpAnswer, handle, respond};
 pub(crate) use respond::{internal_error, record_refusal};
 pub(crate) use router::ROUTE_LABELS;
 pub use served_state::ServedState;

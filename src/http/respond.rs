@@ -35,19 +35,19 @@ use crate::wire::negotiate::prefers_html;
     clippy::large_enum_variant,
     reason = "most answers are of this kind, and boxing them is what this spares"
 )]
-pub enum Answer {
+pub enum HttpAnswer {
     /// The response.
     Now(Response<Body>),
     /// What gives the response, after it has waited for the body of the request.
     Later(Pin<Box<dyn Future<Output = Response<Body>>>>),
 }
 
-impl Answer {
+impl HttpAnswer {
     /// Waits for the response.
     pub async fn response(self) -> Response<Body> {
         match self {
-            Answer::Now(response) => response,
-            Answer::Later(response) => response.await,
+            HttpAnswer::Now(response) => response,
+            HttpAnswer::Later(response) => response.await,
         }
     }
 }
@@ -58,7 +58,7 @@ pub fn handle(
     request: Request<Incoming>,
     peer: &Peer,
     began: Instant,
-) -> Answer {
+) -> HttpAnswer {
     let (parts, mut body) = request.into_parts();
     let received = Received {
         peer,
@@ -70,12 +70,12 @@ pub fn handle(
         && parts.version == Version::HTTP_2
         && !parts.headers.contains_key(header::EXPECT);
     let responded = match respond_from_head(app, parts, &received) {
-        Ok(response) if !is_discarded => return Answer::Now(response),
+        Ok(response) if !is_discarded => return HttpAnswer::Now(response),
         responded => responded,
     };
     let app = Arc::clone(app);
     let peer = peer.clone();
-    Answer::Later(Box::pin(async move {
+    HttpAnswer::Later(Box::pin(async move {
         let response = match responded {
             Ok(response) => response,
             Err(request) => respond_with_body(&app, *request, &mut body, &peer).await,

@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tracing::info;
 
-use crate::http::{Answer, Body, Peer, Proxies, admin};
+use crate::http::{Body, HttpAnswer, Peer, Proxies, admin};
 use crate::limits::Budgets;
 
 use super::StartError;
@@ -74,9 +74,9 @@ pub(super) fn start(
 
 /// The service of the administrator's connections.
 impl Handler for MetricSources {
-    fn handle(&self, request: Request<Incoming>, peer: &Peer, _: Instant) -> Answer {
+    fn handle(&self, request: Request<Incoming>, peer: &Peer, _: Instant) -> HttpAnswer {
         let response = admin::handle(&self.app, &request, peer.address, || self.render());
-        Answer::Now(response)
+        HttpAnswer::Now(response)
     }
 
     fn internal_error(&self) -> Response<Body> {

@@ -19,7 +19,7 @@ use hyper::service::{Service, service_fn};
 use hyper::{Request, Response};
 use tracing::error;
 
-use crate::http::{self, Answer, AppState, Body, BodySlice, HttpError, Peer, close};
+use crate::http::{self, AppState, Body, BodySlice, HttpAnswer, HttpError, Peer, close};
 use crate::limits::Share;
 
 use super::clock;
@@ -34,7 +34,7 @@ const POLL_TIME_MAX: Duration = Duration::from_micros(250);
 /// Answers requests: `http::handle` on the public listener, metrics on the administrator's, test handlers in tests.
 pub(super) trait Handler: Clone + Send + Sync + 'static {
     /// Answers one request; `peer` is the connection's peer, and the turn of the request came at `began`.
-    fn handle(&self, request: Request<Incoming>, peer: &Peer, began: Instant) -> Answer;
+    fn handle(&self, request: Request<Incoming>, peer: &Peer, began: Instant) -> HttpAnswer;
 
     /// Returns the response to a request whose handler panicked.
     fn internal_error(&self) -> Response<Body>;
@@ -45,7 +45,7 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
 
 /// The service of the public listener.
 impl Handler for Arc<AppState> {
-    fn handle(&self, request: Request<Incoming>, peer: &Peer, began: Instant) -> Answer {
+    fn handle(&self, request: Request<Incoming>, peer: &Peer, began: Instant) -> HttpAnswer {
         http::handle(self, request, peer, began)
     }
 
@@ -102,15 +102,15 @@ impl<H: Handler> ConnectionService<H> {
         } else {
             let service = Rc::clone(self);
             let answer = async move { service.handle_in_turn(request).await };
-            Answer::Later(Box::pin(answer))
+            HttpAnswer::Later(Box::pin(answer))
         };
         match answer {
-            Answer::Now(response) => {
+            HttpAnswer::Now(response) => {
                 let response = self.finish(response, share, is_last);
                 self.state.note_answer();
                 Answering::Now(Some(response))
             }
-            Answer::Later(answer) => {
+            HttpAnswer::Later(answer) => {
                 let handling = Handling(Rc::clone(self));
                 Answering::Later(Box::pin(async move {
                     let service = &handling.0;
@@ -149,12 +149,12 @@ impl<H: Handler> ConnectionService<H> {
     }
 
     /// Calls the handler; a panic becomes a response.
-    fn handle(&self, request: Request<Incoming>, began: Instant) -> Answer {
+    fn handle(&self, request: Request<Incoming>, began: Instant) -> HttpAnswer {
         // A panic leaves no inconsistent state: shared state is atomic, or replaced as a whole.
         let handled = catch_unwind(AssertUnwindSafe(|| {
             self.handler.handle(request, &self.peer, began)
         }));
-        handled.unwrap_or_else(|panic| Answer::Now(self.panic_response(&*panic)))
+        handled.unwrap_or_else(|panic| HttpAnswer::Now(self.panic_response(&*panic)))
     }
 
     /// Waits for a late answer; a panic becomes a response.
@@ -214,7 +214,7 @@ impl<H: Handler> ConnectionService<H> {
 }
 
 /// The response to a request, or what gives it later: what hyper polls.
-#[allow(clippy::large_enum_variant, reason = "as for `Answer`")]
+#[allow(clippy::large_enum_variant, reason = "as for `HttpAnswer`")]
 pub(super) enum Answering {
     /// `None` once it is taken.
     Now(Option<Response<TrackedBody>>),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 
-use crate::http::{self, Answer, Body, Peer};
+use crate::http::{self, Body, HttpAnswer, Peer};
 use crate::limits::{BudgetLimits, Budgets};
 use crate::server::config::{Config, ServerLimits};
 use crate::server::connection::PING_INTERVAL;
@@ -168,7 +168,7 @@ fn a_connection_whose_stream_was_reset_before_its_answer_is_idle() {
 struct PanicsAtOnce;
 
 impl Handler for PanicsAtOnce {
-    fn handle(&self, _: Request<Incoming>, _: &Peer, _: Instant) -> Answer {
+    fn handle(&self, _: Request<Incoming>, _: &Peer, _: Instant) -> HttpAnswer {
         panic!("on purpose")
     }
 
@@ -186,9 +186,9 @@ where
     F: Fn(Request<Incoming>) -> A + Clone + Send + Sync + 'static,
     A: Future<Output = Response<Body>> + 'static,
 {
-    fn handle(&self, request: Request<Incoming>, _: &Peer, _: Instant) -> Answer {
+    fn handle(&self, request: Request<Incoming>, _: &Peer, _: Instant) -> HttpAnswer {
         let handler = self.0.clone();
-        Answer::Later(Box::pin(async move { handler(request).await }))
+        HttpAnswer::Later(Box::pin(async move { handler(request).await }))
     }
 
     fn internal_error(&self) -> Response<Body> {
