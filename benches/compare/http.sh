@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares the cost of the same documents in reviewd, nginx, bare hyper, axum and actix-web.
 #
-#   benches/compare/http.sh              all servers, 5 rounds of 1 s for each of ten requests; about twelve minutes
+#   benches/compare/http.sh              all servers, 5 rounds of 1 s for each of eleven requests; about 13 minutes
 #   benches/compare/http.sh reviewd bare-hyper            only these; reviewd always comes first
 #
 # Needs Linux, two cores, taskset and GNU's tools, curl, and nginx for its rows, which are left out without it.
@@ -73,18 +73,20 @@ cases=(
     "search, filters|/api/reviews/search?min_rating=4&limit=20|search|"
     "search, text|/api/reviews/search?query=call&limit=20|search|"
     "search, three words|/api/reviews/search?words=call+the+to&limit=20|search|"
+    "search, refused|/api/reviews/search?rating=9|search|"
 )
 gzip="Accept-Encoding: gzip"
 
-# Requests a target; writes the body to `$work/body`, and the document's own header fields to `$work/fields`.
+# Requests a target; sets `status`, writes the body to `$work/body`, and the document's own header fields to `$work/fields`.
 ask() { # address, target, curl's arguments...
-    curl --silent --show-error --fail --max-time 10 --dump-header "$work/head" --output "$work/body" "${@:3}" "$1$2" &&
+    status=$(curl --silent --show-error --max-time 10 --dump-header "$work/head" --output "$work/body" \
+        --write-out '%{http_code}' "${@:3}" "$1$2") &&
         sed -E '1d; s/\r$//; s/^[^:]+/\L&/; /^(date|content-length|connection|server)?(:|$)/d' "$work/head" >"$work/fields"
 }
 tag_of() { sed -n 's/^etag: //p' "$1"; }
 
-# Records the responses of reviewd for the peers. Each line of `index.tsv` is a document: its target, its file, and the
-# file of its gzip variant or `-`. `FILE.fields` has the header fields of the 200, `FILE.304` those of the 304, and
+# Records the responses of reviewd for the peers. Each line of `index.tsv` is a document: its target, its file, the file
+# of its gzip variant or `-`, and its status. `FILE.fields` has its header fields, `FILE.304` those of the 304, and
 # `root` has the documents that a file server can serve, under their own names.
 recorded=$work/recorded
 mkdir -p "$recorded/root"
@@ -93,6 +95,7 @@ for case in "${cases[@]}"; do
     address=${!service#*@} file=$(wc -l 2>/dev/null <"$recorded/index.tsv" || echo 0)
     if cut -f 1 "$recorded/index.tsv" 2>/dev/null | grep -qxF "$target"; then continue; fi
     ask "$address" "$target"
+    recorded_status=$status
     mv "$work/fields" "$recorded/$file.fields"
     mv "$work/body" "$recorded/$file"
     ask "$address" "$target" --header "If-None-Match: $(tag_of "$recorded/$file.fields")"
@@ -110,7 +113,7 @@ for case in "${cases[@]}"; do
         if [ "$variant" != - ]; then cp "$recorded/$variant" "$recorded/root$target.gz"; fi
         ;;
     esac
-    printf '%s\t%s\t%s\n' "$target" "$file" "$variant" >>"$recorded/index.tsv"
+    printf '%s\t%s\t%s\t%s\n' "$target" "$file" "$variant" "$recorded_status" >>"$recorded/index.tsv"
 done
 contenders=("reviewd=$documents")
 
@@ -162,14 +165,15 @@ sysctl net.ipv4.tcp_congestion_control 2>/dev/null || true
 # Writes the request of a case for a server, after a check that its response has the bytes and the header fields of
 # reviewd's, except for a file server's validators. Fails if the server has no such document.
 prepare() { # contender's name, address, target, header field
-    local file variant fields=() expected
-    IFS=$'\t' read -r _ file variant < <(grep -F "$3"$'\t' "$recorded/index.tsv")
+    local file variant recorded_status fields=() expected
+    IFS=$'\t' read -r _ file variant recorded_status < <(grep -F "$3"$'\t' "$recorded/index.tsv")
     expected=$recorded/$file
     if [ "$4" = gzip ]; then
         fields=(--header "$gzip")
         expected=$recorded/$variant
     fi
     ask "$2" "$3" "${fields[@]}" 2>/dev/null || return 1
+    [ "$status" = "$recorded_status" ] || return 1
     cmp "$work/body" "$expected" >&2 || exit 1
     if grep -vE '^(etag|last-modified): ' "$recorded/$file.fields" | grep -vxFf "$work/fields" >&2; then
         echo "$1 answers $3 without these header fields" >&2

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 /// Any error ends the program.
@@ -18,7 +19,9 @@ pub type Fields = Vec<(String, String)>;
 /// One document.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// Its entity-tag, quotes included.
+    /// The status: 200, or that of a refusal.
+    pub status: StatusCode,
+    /// Its entity-tag, quotes included; empty if it has none.
     pub tag: String,
     /// The recorded header fields of reviewd's response, except date, length and coding.
     pub fields: Fields,
@@ -58,17 +61,15 @@ pub fn arguments() -> Result<(Documents, SocketAddr)> {
     let index = fs::read_to_string(folder.join("index.tsv"))?;
     let mut documents = Documents::new();
     for line in index.lines() {
-        let [target, plain, gzip] = line.split('\t').collect::<Vec<_>>()[..] else {
-            return Err(format!("index.tsv: not three columns: {line}").into());
+        let [target, plain, gzip, status] = line.split('\t').collect::<Vec<_>>()[..] else {
+            return Err(format!("index.tsv: not four columns: {line}").into());
         };
         let fields = read_fields(&folder.join(format!("{plain}.fields")))?;
         let not_modified = read_fields(&folder.join(format!("{plain}.304")))?;
-        let (_, tag) = fields
-            .iter()
-            .find(|(name, _)| name == "etag")
-            .ok_or("no ETag")?;
+        let tag = fields.iter().find(|(name, _)| name == "etag");
         let document = Document {
-            tag: tag.clone(),
+            status: status.parse()?,
+            tag: tag.map(|(_, tag)| tag.clone()).unwrap_or_default(),
             maps: [map(&fields)?, map(&not_modified)?],
             fields,
             not_modified,

@@ -209,7 +209,7 @@ struct Response {
 }
 
 impl Response {
-    /// Reads the first response of a connection, which is 200 with a length, or 304.
+    /// Reads the first response of a connection, which has a length, or is 304.
     fn first(stream: &mut TcpStream) -> Result<Response> {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -223,9 +223,9 @@ impl Response {
         let text = String::from_utf8_lossy(&head).to_ascii_lowercase();
         let field = text.lines().find_map(|l| l.strip_prefix("content-length:"));
         let body = match text.get(..STATUS_BYTES) {
-            Some("http/1.1 200") => field.ok_or("no Content-Length")?.trim().parse()?,
             Some("http/1.1 304") => 0,
-            _ => return Err(text.into()),
+            Some(_) => field.ok_or("no Content-Length")?.trim().parse()?,
+            None => return Err(text.into()),
         };
         if body > BYTES_MAX {
             return Err("the response is too large".into());

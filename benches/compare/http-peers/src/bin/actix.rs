@@ -1,6 +1,6 @@
 //! The documents served by actix-web, with one worker.
 
-use actix_web::http::header;
+use actix_web::http::{StatusCode, header};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use http_peers::{Documents, Result, arguments};
 use mimalloc::MiMalloc;
@@ -21,7 +21,9 @@ async fn document(request: HttpRequest, documents: web::Data<Documents>) -> Http
     let (mut answer, fields) = if fresh {
         (HttpResponse::NotModified(), &document.not_modified)
     } else {
-        (HttpResponse::Ok(), &document.fields)
+        let status = StatusCode::from_u16(document.status.as_u16());
+        let status = status.expect("a recorded status is valid");
+        (HttpResponse::build(status), &document.fields)
     };
     for (name, value) in fields {
         answer.append_header((name.as_str(), value.as_str()));

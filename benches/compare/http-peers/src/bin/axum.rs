@@ -35,7 +35,7 @@ async fn document(
         let coding = [(header::CONTENT_ENCODING, "gzip")];
         return (document.maps[0].clone(), coding, body).into_response();
     }
-    (document.maps[0].clone(), body).into_response()
+    (document.status, document.maps[0].clone(), body).into_response()
 }
 
 fn main() -> Result<()> {

@@ -29,6 +29,7 @@ fn answer(documents: &Documents, headers: &HeaderMap, target: &str) -> Response<
         *response.headers_mut() = document.maps[1].clone();
         return response;
     }
+    *response.status_mut() = document.status;
     let accepts = headers.get(ACCEPT_ENCODING).map(HeaderValue::as_bytes);
     let (body, is_gzip) = document.body(accepts);
     *response.headers_mut() = document.maps[0].clone();
