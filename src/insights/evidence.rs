@@ -39,7 +39,7 @@ const NEUTRAL: i32 = -28;
 const NEUTRAL_WORDS: i32 = 32;
 /// The same for a review of one star, which its stars alone do not reach either: half of what such a review tells without
 /// an opinion, listed or learned, and without a negation is a plain statement.
-const NEUTRAL_WORDS_ONE_STAR: i32 = 40;
+const NEUTRAL_WORDS_ONE_STAR: i32 = 46;
 /// Evidence for a complaint of a negation in a review of one or two stars, where no opinion is listed: "no doctor came" is
 /// one, in words that no list has.
 const NEGATION: i32 = 24;

@@ -1,11 +1,11 @@
 //! The weight of stars. Written by `tests/fixtures/polarity/fit.py`, which says where the numbers come from.
 
 /// Margin of praise over complaint from one to five stars, in units of 1/64.
-pub(super) const TILT_BY_STARS: [i32; 5] = [-104, -50, -8, 50, 107];
+pub(super) const TILT_BY_STARS: [i32; 5] = [-99, -50, -8, 50, 106];
 /// Added to the neutral sum of an English mention, in the same order.
-pub(super) const NEUTRAL_BY_STARS: [i32; 5] = [-24, -41, -44, -38, -20];
+pub(super) const NEUTRAL_BY_STARS: [i32; 5] = [4, -41, -44, -38, -20];
 /// Least margin of a complaint that is listed.
-pub(super) const COMPLAINT_MARGIN_BY_STARS: [i32; 5] = [16, 16, 8, 16, 24];
+pub(super) const COMPLAINT_MARGIN_BY_STARS: [i32; 5] = [8, 16, 8, 16, 24];
 /// Least margin of praise that is listed.
 pub(super) const PRAISE_MARGIN_BY_STARS: [i32; 5] = [8, 8, 8, 8, 16];
 /// With stars, the tenths of the text's evidence that the whole sentence gives; the mention gives the others.
