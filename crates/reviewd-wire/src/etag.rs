@@ -149,6 +149,16 @@ mod tests {
     }
 
     #[test]
+    fn each_coding_has_a_suffix_that_replaces_that_of_another() {
+        let tag = EntityTag::of(&[b"abc"]);
+        let gzip = tag.with_coding(Coding::Gzip);
+        assert_eq!(gzip.as_str(), "\"ba7816bf8f01cfea414140de5dae2223-gz\"");
+        let brotli = gzip.with_coding(Coding::Brotli);
+        assert_eq!(brotli.as_str(), "\"ba7816bf8f01cfea414140de5dae2223-br\"");
+        assert_eq!(brotli.with_coding(Coding::Identity), tag);
+    }
+
+    #[test]
     fn a_query_tag_is_siphash_2_4_of_the_query_under_the_key() {
         let tags = QueryTags {
             key: [0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908],

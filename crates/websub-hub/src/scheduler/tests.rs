@@ -42,6 +42,15 @@ impl Bench {
         }
     }
 
+    /// Starts what may start ten times in an [`EPOCH`]; there is always something in the queue.
+    fn start_for_an_epoch(&mut self) {
+        for _ in 0..10 {
+            self.wait(EPOCH / 10);
+            self.add_hosts(10, Rank::KnownFirst);
+            self.start();
+        }
+    }
+
     /// Starts what may start, and returns it as it stood in the queue.
     fn start(&mut self) -> Vec<DueAttempt> {
         let queue = std::mem::take(&mut self.queue);
@@ -186,7 +195,8 @@ fn an_attempt_that_stalls_does_not_count_as_moving() {
 
 #[test]
 fn an_attempt_moves_while_its_bytes_come_at_a_sufficient_rate() {
-    for (bytes, started) in [(PACE as u64 / 4, 0), (PACE as u64 / 4 - 10, 1)] {
+    // A quarter of 32 KiB in a quarter of a second.
+    for (bytes, started) in [(8_192, 0), (8_182, 1)] {
         let limits = AttemptLimits {
             threads: 8,
             moving: 1,
@@ -285,6 +295,29 @@ fn more_attempts_move_while_that_increases_the_work_and_no_longer() {
     bench.wait(EPOCH);
     bench.start();
     assert_eq!(bench.scheduler.throughput.limit, 2, "few are enough");
+}
+
+#[test]
+fn a_finished_attempt_counts_as_much_work_as_32_kib() {
+    let limits = AttemptLimits {
+        threads: 64,
+        moving: 2,
+    };
+    // The limit grows if the second epoch has a tenth more than these bytes.
+    for (bytes, limit) in [(29_700, 5), (29_800, 3)] {
+        let mut bench = Bench::new(limits);
+        bench.add_hosts(100, Rank::KnownFirst);
+        bench.start();
+        bench.scheduler.progress(1, bytes, bench.now);
+        bench.start_for_an_epoch();
+        assert_eq!(bench.scheduler.throughput.limit, 3);
+        let elapsed = Duration::from_secs(1);
+        bench
+            .scheduler
+            .finish(1, elapsed, Duration::ZERO, bench.now);
+        bench.start_for_an_epoch();
+        assert_eq!(bench.scheduler.throughput.limit, limit, "{bytes}");
+    }
 }
 
 #[test]
