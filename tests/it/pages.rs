@@ -374,3 +374,39 @@ fn a_confirmed_copy_is_varied_like_the_page() {
         assert_eq!(reply.status, 200, "{target}");
     }
 }
+
+#[test]
+fn a_logo_is_on_the_page_and_its_version_is_kept_for_good() {
+    let drawing = b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>";
+    // The head of a PNG file of 200 x 100 points.
+    let picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\xc8\0\0\0\x64";
+    for (name, bytes, media_type, size) in [
+        ("logo.svg", &drawing[..], "image/svg+xml", "height=\"48\">"),
+        (
+            "logo.png",
+            picture,
+            "image/png",
+            "height=\"48\" width=\"96\">",
+        ),
+    ] {
+        let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+        std::fs::write(data.path().join(name), bytes).expect("written");
+        let server = Server::start_on(data.path());
+        let home = server.get("/").text().to_owned();
+        let (_, rest) = home
+            .split_once("<img class=\"logo\" src=\"")
+            .expect("a logo");
+        let (address, rest) = rest.split_once('"').expect("its end");
+        assert!(rest.starts_with(&format!(" alt=\"\" {size}")), "{rest:.60}");
+        let logo = server.get(address);
+        assert_eq!(logo.body, bytes);
+        assert_eq!(logo.field("content-type"), Some(media_type));
+        let forever = Some("public, max-age=31536000, immutable");
+        assert_eq!(logo.field("cache-control"), forever);
+        let other = server.get("/logo?v=0");
+        assert_eq!(other.body, bytes);
+        assert_ne!(other.field("cache-control"), forever);
+    }
+    // The sample has none.
+    service().get("/logo").assert_error(404, "not_found");
+}
