@@ -156,6 +156,7 @@ mod tests {
         let brotli = gzip.with_coding(Coding::Brotli);
         assert_eq!(brotli.as_str(), "\"ba7816bf8f01cfea414140de5dae2223-br\"");
         assert_eq!(brotli.with_coding(Coding::Identity), tag);
+        assert_eq!(format!("{brotli:?}"), brotli.as_str());
     }
 
     #[test]
@@ -166,6 +167,13 @@ mod tests {
         // `vectors_sip128` of the reference code.
         let tag = tags.tag(0, &[0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(tag.as_str(), "\"3b62a9ba6258f5610f83e264f31497b4\"");
+    }
+
+    #[test]
+    fn the_number_of_the_path_changes_bits_of_the_key() {
+        let of_path = QueryTags { key: [0b110, 7] }.tag(0b011, b"rating=5");
+        let of_key = QueryTags { key: [0b101, 7] }.tag(0, b"rating=5");
+        assert_eq!(of_path, of_key);
     }
 
     #[test]

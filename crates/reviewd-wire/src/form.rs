@@ -134,6 +134,41 @@ mod tests {
     use super::*;
 
     #[test]
+    fn pairs_stand_between_ampersands_and_end_their_name_at_the_first_equals_sign() {
+        let raw = b"a=1&&b&=c&d==e&";
+        let found: Vec<_> = pairs(raw).map(|pair| (pair.name, pair.value)).collect();
+        let expected: [(&[u8], &[u8]); 4] = [(b"a", b"1"), (b"b", b""), (b"", b"c"), (b"d", b"=e")];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_plus_is_a_space_in_a_form_and_itself_in_a_path() {
+        let mut form = String::new();
+        assert_eq!(decode_into(b"a+b%20%C3%a9", &mut form), Ok(()));
+        assert_eq!(form, "a b é");
+        let mut path = String::new();
+        assert_eq!(decode_path(b"a+b%20%C3%a9", &mut path), Ok(()));
+        assert_eq!(path, "a+b é");
+    }
+
+    #[test]
+    fn what_cannot_be_decoded_is_named_and_changes_nothing() {
+        let broken = |at| FormError::BrokenEscape { at };
+        for (raw, error) in [
+            (&b"a%"[..], broken(1)),
+            (b"ab%4", broken(2)),
+            (b"%41%zz", broken(3)),
+            (b"%ff%", broken(3)),
+            (b"%ff", FormError::NotUtf8),
+            (b"\xff", FormError::NotUtf8),
+        ] {
+            let mut out = "before".to_owned();
+            assert_eq!(decode_into(raw, &mut out), Err(error), "{raw:?}");
+            assert_eq!(out, "before");
+        }
+    }
+
+    #[test]
     fn an_encoded_text_is_decoded_again() {
         for (text, expected) in [
             ("", ""),

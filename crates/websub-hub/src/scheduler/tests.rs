@@ -265,6 +265,22 @@ fn while_our_threads_wait_for_a_core_attempts_stall_later() {
 }
 
 #[test]
+fn waits_for_a_core_count_by_a_mean_to_which_each_attempt_adds_a_fifth() {
+    for (wait_ms, expected) in [(2_000, Some(2)), (1_000, Some(4)), (400, None)] {
+        let mut bench = Bench::new(LIMITS);
+        bench.add_hosts(10, Rank::KnownFirst);
+        bench.start();
+        let elapsed = Duration::from_secs(2);
+        let wait = Duration::from_millis(wait_ms);
+        let bound_after = (1..=10).find(|number| {
+            bench.scheduler.finish(*number, elapsed, wait, bench.now);
+            bench.scheduler.is_cpu_bound(bench.now)
+        });
+        assert_eq!(bound_after, expected, "{wait_ms}");
+    }
+}
+
+#[test]
 fn more_attempts_move_while_that_increases_the_work_and_no_longer() {
     let limits = AttemptLimits {
         threads: 64,
