@@ -29,7 +29,7 @@ use search::{list_reviews_since, search, search_reviews};
 pub(super) type Members = Map<String, Value>;
 
 /// How a call of a tool is answered.
-enum Answer {
+enum ToolAnswer {
     /// With a result prepared in the catalog; the tool takes no arguments.
     Ready(fn(&Catalog) -> &ResultJson),
     /// With one JSON object, or all issues of the arguments.
@@ -37,8 +37,8 @@ enum Answer {
 }
 
 /// Every tool in the order of `tools/list`, and how its calls are answered.
-const TOOLS: [(&str, Answer); 13] = {
-    use Answer::{Object, Ready};
+const TOOLS: [(&str, ToolAnswer); 13] = {
+    use ToolAnswer::{Object, Ready};
     [
         ("get_business", Ready(|catalog| &catalog.business)),
         ("search_reviews", Object(search_reviews)),
@@ -109,11 +109,11 @@ pub(super) fn call(
         return Ok(());
     }
     match answer {
-        Answer::Ready(result) => match Arguments::new(members, &[]).finish() {
+        ToolAnswer::Ready(result) => match Arguments::new(members, &[]).finish() {
             Ok(()) => result(catalog).push_to(out),
             Err(issues) => push_refusal(out, &issues),
         },
-        Answer::Object(tool) => match tool(catalog, members, work) {
+        ToolAnswer::Object(tool) => match tool(catalog, members, work) {
             Ok(json) => json.push_to(out),
             Err(issues) => push_refusal(out, &issues),
         },
