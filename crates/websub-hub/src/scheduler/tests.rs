@@ -281,6 +281,21 @@ fn waits_for_a_core_count_by_a_mean_to_which_each_attempt_adds_a_fifth() {
 }
 
 #[test]
+fn a_measured_wait_for_a_core_says_something_for_two_seconds() {
+    let mut bench = Bench::new(LIMITS);
+    bench.add_hosts(2, Rank::KnownFirst);
+    bench.start();
+    let second = Duration::from_secs(1);
+    for number in 1..=2 {
+        bench.scheduler.finish(number, second, second, bench.now);
+    }
+    for (wait_ms, expected) in [(0, true), (1_999, true), (1, false)] {
+        bench.wait(Duration::from_millis(wait_ms));
+        assert_eq!(bench.scheduler.is_cpu_bound(bench.now), expected);
+    }
+}
+
+#[test]
 fn more_attempts_move_while_that_increases_the_work_and_no_longer() {
     let limits = AttemptLimits {
         threads: 64,
