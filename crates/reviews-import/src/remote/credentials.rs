@@ -140,3 +140,58 @@ pub(super) fn read_access_token(body: &[u8]) -> Result<String, CredentialsError>
         .ok_or(CredentialsError::NoAccessToken)?;
     Ok(token.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns why the text cannot be used.
+    fn refusal(kind: RemoteKind, text: &str) -> CredentialsError {
+        match Credentials::parse(kind, text) {
+            Ok(_) => panic!("{text} is taken"),
+            Err(error) => error,
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused_with_what_is_wanted() {
+        let elsewhere = r#"{"app_key":"a","secret":"s","token_uri":"http://tokens.example/"}"#;
+        for (kind, text, expected) in [
+            (RemoteKind::Judgeme, " \n", CredentialsError::Empty),
+            (
+                RemoteKind::Judgeme,
+                "to\nken",
+                CredentialsError::ControlCharacter,
+            ),
+            (
+                RemoteKind::Judgeme,
+                "{}",
+                CredentialsError::OnlyTokens(RemoteKind::Judgeme),
+            ),
+            (RemoteKind::Google, "{}", CredentialsError::GoogleKeys),
+            (
+                RemoteKind::Yotpo,
+                r#"{"app_key":"a"}"#,
+                CredentialsError::YotpoKeys,
+            ),
+            (RemoteKind::Yotpo, elsewhere, CredentialsError::TokenUri),
+        ] {
+            assert_eq!(refusal(kind, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_keys_of_yotpo_are_exchanged_at_its_token_endpoint() {
+        let keys = r#"{"app_key":"a","secret":"s"}"#;
+        let Ok(Credentials::Exchange(request)) = Credentials::parse(RemoteKind::Yotpo, keys) else {
+            panic!("no exchange");
+        };
+        assert_eq!(request.url, YOTPO_TOKENS);
+        let body = request.body.expect("a POST");
+        assert_eq!(body.media_type, "application/json");
+        let sent: Value = serde_json::from_str(&body.text).expect("JSON");
+        let expected =
+            json!({"client_id": "a", "client_secret": "s", "grant_type": "client_credentials"});
+        assert_eq!(sent, expected);
+    }
+}
