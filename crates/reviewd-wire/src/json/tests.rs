@@ -48,3 +48,11 @@ fn numbers_are_quoted_as_short_decimals() {
         assert_eq!(quote(&value), text);
     }
 }
+
+#[test]
+fn a_string_is_escaped_between_quotation_marks() {
+    let mut out = b"before ".to_vec();
+    push_string(&mut out, "a\"b\\c/\u{1f600}");
+    let expected = "before \"a\\\"b\\\\c/\u{1f600}\"";
+    assert_eq!(String::from_utf8(out).as_deref(), Ok(expected));
+}
