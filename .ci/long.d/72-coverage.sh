@@ -3,20 +3,8 @@
 # limit: 3600 s
 source "$(dirname "$0")/../step.sh"
 
-tools=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin
-[ -x "$tools/llvm-cov" ] || rustup component add llvm-tools >/dev/null 2>&1 || true
-[ -x "$tools/llvm-cov" ] || skip "llvm-tools of the toolchain are missing (rustup component add llvm-tools)"
-work=$ci_dir/coverage
-mkdir -p "$work"
-
-# Only our packages are instrumented; their dependencies are built as for any other test.
-wrapper=$work/rustc
-printf '#!/bin/sh\nexec "$@" -Cinstrument-coverage\n' >"$wrapper"
-chmod +x "$wrapper"
-export RUSTC_WORKSPACE_WRAPPER=$wrapper LLVM_PROFILE_FILE=$work/build-%p.profraw
-program=$(cargo test --locked --no-run --test fuzz_corpus --message-format json 2>"$work/build.log" |
-    sed -n 's/.*"executable":"\([^"]*fuzz_corpus[^"]*\)".*/\1/p' | tail -n 1)
-[ -x "$program" ] || { cat "$work/build.log"; fail "the corpora cannot be replayed"; }
+source .ci/coverage.sh
+program=$(build_tests --test fuzz_corpus | grep fuzz_corpus)
 
 # replay NAME [TARGET]: runs the inputs of one target, or of all, both from the repository and found by fuzzing.
 replay() {
@@ -26,7 +14,6 @@ replay() {
     "$tools/llvm-cov" report "$program" --instr-profile "$work/$1.profdata" --sources src crates >"$work/$1.txt"
 }
 
-# Columns of llvm-cov: 2 to 4 are regions, missed regions, covered part; 8 to 10 the same for lines.
 printf '%-18s %10s %10s\n' target regions lines
 for file in fuzz/fuzz_targets/*.rs; do
     target=$(basename "$file" .rs)
