@@ -329,6 +329,41 @@ fn more_attempts_move_while_that_increases_the_work_and_no_longer() {
 }
 
 #[test]
+fn the_limit_rises_if_half_of_it_is_in_use() {
+    for (attempts, limit) in [(3, 9), (2, 6)] {
+        let mut bench = Bench::new(AttemptLimits {
+            threads: 64,
+            moving: 6,
+        });
+        bench.add_hosts(attempts, Rank::KnownFirst);
+        bench.start();
+        bench.start();
+        bench.scheduler.progress(1, 20_000, bench.now);
+        bench.wait(EPOCH);
+        bench.start();
+        assert_eq!(bench.scheduler.throughput.limit, limit, "{attempts}");
+    }
+}
+
+#[test]
+fn the_same_work_in_a_second_does_not_raise_the_limit_again() {
+    let mut bench = Bench::new(AttemptLimits {
+        threads: 64,
+        moving: 2,
+    });
+    for (bytes, epochs, limit) in [(20_000, 1, 3), (40_000, 2, 3), (30_000, 1, 5)] {
+        bench.add_hosts(10, Rank::KnownFirst);
+        bench.start();
+        bench.start();
+        let newest = bench.scheduler.last_number;
+        bench.scheduler.progress(newest, bytes, bench.now);
+        bench.wait(EPOCH * epochs);
+        bench.start();
+        assert_eq!(bench.scheduler.throughput.limit, limit, "{bytes}");
+    }
+}
+
+#[test]
 fn a_finished_attempt_counts_as_much_work_as_32_kib() {
     let limits = AttemptLimits {
         threads: 64,
