@@ -43,16 +43,24 @@ fn escape_slack(text: &str) -> String {
 }
 
 /// Replaces the characters that Slack and Google Chat read as bold, italic, struck or code, and for which they have no escape,
-/// by others that look like them.
+/// by others that look like them. Within a word, such as an address, they are no style.
 fn without_styles(text: &str) -> String {
-    let replaced = text.chars().map(|character| match character {
-        '*' => '\u{2217}',
-        '_' => '\u{2cd}',
-        '~' => '\u{223c}',
-        '`' => '\u{2cb}',
-        other => other,
-    });
-    replaced.collect()
+    let mut replaced = String::with_capacity(text.len());
+    let mut is_in_word = false;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let is_within = is_in_word && characters.peek().is_some_and(|next| next.is_alphanumeric());
+        replaced.push(match character {
+            '`' => '\u{2cb}',
+            kept if is_within => kept,
+            '*' => '\u{2217}',
+            '_' => '\u{2cd}',
+            '~' => '\u{223c}',
+            other => other,
+        });
+        is_in_word = character.is_alphanumeric();
+    }
+    replaced
 }
 
 /// Returns the body for Discord.
@@ -301,7 +309,7 @@ mod tests {
 
     #[test]
     fn slack_and_google_chat_get_no_style_from_a_review() {
-        let styled = "*bold* _italic_ ~struck~ `code`";
+        let styled = "*bold* _italic_ ~struck~ `code` x.example/a_b";
         let message = NoticeMessage {
             title: styled.to_owned(),
             text: styled.to_owned(),
@@ -309,8 +317,7 @@ mod tests {
             business: styled.to_owned(),
             ..longest('x')
         };
-        let expected =
-            "\u{2217}bold\u{2217} \u{2cd}italic\u{2cd} \u{223c}struck\u{223c} \u{2cb}code\u{2cb}";
+        let expected = "\u{2217}bold\u{2217} \u{2cd}italic\u{2cd} \u{223c}struck\u{223c} \u{2cb}code\u{2cb} x.example/a_b";
         let body = slack(&message);
         let heading = body["blocks"][0]["text"]["text"].as_str().expect("a text");
         assert_eq!(heading, format!("*{expected}*\n★★☆☆☆"));

@@ -264,7 +264,6 @@ impl ReloadWorker {
     /// Reads the files once they are written. Returns false if they were changed while they were read, so that they have to
     /// be read again.
     fn read_when_written(&mut self) -> bool {
-        self.allow_time();
         let orders = &self.orders;
         let heartbeat = &self.heartbeat;
         let has_reviews = self.loader.wait_until_written(clock::instant(), |time| {
@@ -279,6 +278,8 @@ impl ReloadWorker {
             self.report_missing();
             return true;
         }
+        // Only now is the size of the files known.
+        self.allow_time();
         let is_complete = self.reload();
         // Also after a reload that was refused, for which files were read.
         return_freed_memory();

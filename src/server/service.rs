@@ -205,6 +205,8 @@ impl<H: Handler> ConnectionService<H> {
             headers.remove(CONNECTION);
         }
         state.note_body();
+        // Also of an answer that came in a later poll than its request.
+        state.has_answered.set(true);
         response.map(|body| TrackedBody {
             body,
             state: Rc::clone(state),

@@ -198,24 +198,25 @@ impl Engine {
     fn read_clock(&mut self) -> Now {
         let instant = Instant::now();
         let unix_ms = (self.unix_ms)();
-        let jump_ms = self.clock.observe(instant, unix_ms);
-        if jump_ms.is_some() {
-            // Gauges are times of this clock.
-            self.count_at = instant;
-        }
-        if let Some(jump_ms) = jump_ms
-            && self.storage.is_delivering()
-        {
-            warn!(jump_ms, "the clock jumped: shifting leases and retries");
-            if self.storage.write(|store| store.shift(jump_ms)).is_none() {
-                // Retried with the next batch, until the store can be written.
-                self.clock.forget(jump_ms);
-            }
+        if let Some(jump_ms) = self.clock.observe(instant, unix_ms) {
+            self.follow_jump(jump_ms, instant);
         }
         Now {
             instant,
             unix: UnixMillis::new(unix_ms),
         }
+    }
+
+    /// Shifts leases and retries by a jump of the clock, and counts the gauges, which are times of this clock, anew.
+    fn follow_jump(&mut self, jump_ms: i64, now: Instant) {
+        if self.storage.is_delivering() {
+            warn!(jump_ms, "the clock jumped: shifting leases and retries");
+            if self.storage.write(|store| store.shift(jump_ms)).is_none() {
+                // Retried with the next batch, until the store can be written.
+                return self.clock.forget(jump_ms);
+            }
+        }
+        self.count_at = now;
     }
 
     /// Processes a batch of messages, and stores their effects.

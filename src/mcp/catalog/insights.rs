@@ -21,9 +21,14 @@ pub(super) fn summary(insights: &Insights, summary_by: &str) -> Value {
     let aspects: Vec<Value> = insights.aspects.iter().map(aspect_summary).collect();
     let mut topics = Vec::new();
     for topic in &insights.topics {
+        // An operator's own insights may have none.
+        let label = match topic.label.as_str() {
+            "" => &topic.phrase,
+            label => label,
+        };
         topics.push(json!({
             "phrase": topic.phrase,
-            "label": topic.label,
+            "label": label,
             "polarity": topic.polarity,
         }));
     }
