@@ -18,6 +18,8 @@ use crate::wire::sentence::sentences;
 
 /// The least evidence for praise or complaint that counts, in units of 1/64: less than one listed opinion.
 const TILT_MIN: i32 = 32;
+/// Most different words near a phrase in one review; others are ignored.
+const WORDS_MAX: usize = 64;
 
 /// Judges what reviews say of phrases; its buffers are reused.
 pub(super) struct StanceReader<'d> {
@@ -57,11 +59,7 @@ impl<'d> StanceReader<'d> {
             for mention in self.mentions(phrases) {
                 let said = &mut read[mention.phrase];
                 said.tilt += self.tilt(row, text, &mention.range, known);
-                for word in mention.near {
-                    if said.words.iter().all(|known| known.form != word.form) {
-                        said.words.push(word);
-                    }
-                }
+                said.add(mention.near);
             }
         }
         if known.reader == Reader::Stars {
@@ -132,8 +130,19 @@ struct PhraseMention {
 struct Said {
     /// The margin of praise over complaint.
     tilt: i32,
-    /// The words near them, each once.
+    /// The first [`WORDS_MAX`] words near them, each once.
     words: Vec<NearWord>,
+}
+
+impl Said {
+    fn add(&mut self, near: Vec<NearWord>) {
+        for word in near {
+            let is_new = self.words.iter().all(|known| known.form != word.form);
+            if is_new && self.words.len() < WORDS_MAX {
+                self.words.push(word);
+            }
+        }
+    }
 }
 
 /// What a review says of a phrase.
@@ -159,5 +168,23 @@ impl Stance {
             clarity: tilt.unsigned_abs(),
             words: said.words,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_review_says_a_bounded_number_of_words() {
+        let mut said = Said::default();
+        let near = (0..1000_u64).map(|at| NearWord {
+            form: at % 500,
+            text: String::new(),
+            sign: 0,
+        });
+        said.add(near.collect());
+        let forms: Vec<u64> = said.words.iter().map(|word| word.form).collect();
+        assert_eq!(forms, (0..WORDS_MAX as u64).collect::<Vec<_>>());
     }
 }

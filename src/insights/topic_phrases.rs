@@ -293,12 +293,11 @@ pub(super) fn visit_uses<'w>(
 ) {
     let items = &words.items;
     let function_words = WordList::named(lang.code());
-    let determiners = TopicRole::named(lang.code());
-    let pronouns = TopicRole::named(&format!("{}-pronoun", lang.code()));
+    let roles = LanguageRoles::of(lang);
     let is_head_first = HEAD_FIRST.contains(&lang);
     let mut kinds = Vec::with_capacity(items.len());
     for item in items {
-        kinds.push(kind(words, item, function_words));
+        kinds.push(kind(words, item, function_words, roles));
     }
     for last in 0..items.len() {
         if !kinds[last].is_content() {
@@ -321,7 +320,7 @@ pub(super) fn visit_uses<'w>(
             // "Course" in "the main course".
             let is_part = !(is_start && is_end);
             // "Joindre" in "les joindre", "works" in "that works".
-            let follows_pronoun = first > 0 && pronouns.has(items[first - 1].key);
+            let follows_pronoun = first > 0 && roles.pronouns.has(items[first - 1].key);
             // "Surprisingly" in "a surprisingly good".
             let precedes_opinion = kinds.get(last + 1) == Some(&WordKind::Describing);
             // "Nearly" in "a nearly 2 hours late".
@@ -332,7 +331,7 @@ pub(super) fn visit_uses<'w>(
             // "Waiter" in "the rude waiter".
             let is_noun = is_free
                 && (lang != Lang::Deu || items[last].is_capital)
-                && is_determined(items, &kinds, first, determiners);
+                && is_determined(items, &kinds, first, roles.determiners);
             // "Course" in "main course", "carte" in "carte bancaire".
             let head = if is_head_first { first } else { last };
             let mut phrase = PhraseUse {
@@ -349,12 +348,10 @@ pub(super) fn visit_uses<'w>(
                 has_negation: false,
                 follows_number: first > 0 && kinds[first - 1] == WordKind::Number,
             };
-            if first == last && first > 0 {
-                let before = items[first - 1].key;
-                // Only the language's own words for "no" are among its determiners.
-                if TopicRole::NEGATION.has(before) && determiners.has(before) {
-                    phrase.include_negation();
-                }
+            let negation = phrase.negation(roles);
+            // "Keinem" is not listed before nouns: "Teppich" is the topic, not "keinem Teppich".
+            if first == last && negation.is_some_and(|no| roles.determiners.has(no.key)) {
+                phrase.include_negation();
             }
             visit(phrase);
         }
@@ -384,6 +381,14 @@ pub(super) struct PhraseUse<'w> {
 }
 
 impl PhraseUse<'_> {
+    /// The word "no" before it in its clause, if there is one.
+    fn negation(&self, roles: LanguageRoles) -> Option<&Item> {
+        let items = &self.words.items;
+        let before = &items[self.first.checked_sub(1)?];
+        let is_negation = roles.negations.has(before.key);
+        (is_negation && before.clause == items[self.first].clause).then_some(before)
+    }
+
     /// Makes the word "no" before it its first word, as in "no reply": such a phrase needs no other determiner.
     fn include_negation(&mut self) {
         self.first -= 1;
@@ -397,7 +402,7 @@ impl PhraseUse<'_> {
     /// The byte range of its last word in the sentence, and of those before it, but for a "no".
     pub(super) fn range(&self) -> Range<usize> {
         let items = &self.words.items;
-        // Not by the words: "no" in another language may be the only word of a phrase.
+        // Not by the words: a phrase may begin with a word that is "no" in another language.
         let first = self.first + usize::from(self.has_negation);
         items[first].start..items[self.last].end
     }
@@ -432,31 +437,32 @@ impl PhraseUse<'_> {
     pub(super) fn words_near(&self, lang: Lang) -> Vec<NearWord> {
         let items = &self.words.items;
         let function_words = WordList::named(lang.code());
+        let roles = LanguageRoles::of(lang);
+        let own = &items[self.first..=self.last];
         let clause = items[self.last].clause;
         let start = self.first.saturating_sub(NEAR_MAX);
         let end = self.last + 1 + NEAR_MAX;
         let mut near: Vec<NearWord> = Vec::new();
         for (at, item) in items.iter().enumerate().take(end).skip(start) {
-            let is_own = (self.first..=self.last).contains(&at);
+            // A second use of one of its words tells nothing of it.
+            let is_own = own.iter().any(|one| one.form == item.form);
             if is_own || item.clause != clause {
                 continue;
             }
-            let kind = kind(self.words, item, function_words);
+            let kind = kind(self.words, item, function_words, roles);
             if matches!(kind, WordKind::General | WordKind::Number | WordKind::Other) {
                 continue;
             }
-            let word = NearWord::new(self.words, at);
+            let word = NearWord::new(self.words, at, roles);
             if near.iter().all(|known| known.form != word.form) {
                 near.push(word);
             }
         }
         // "No" in "no parking garage".
-        if let Some(before) = self.first.checked_sub(1)
-            && TopicRole::NEGATION.has(items[before].key)
-        {
+        if let Some(negation) = self.negation(roles) {
             near.push(NearWord {
-                form: items[before].key,
-                text: self.words.lower(&items[before]).to_owned(),
+                form: negation.key,
+                text: self.words.lower(negation).to_owned(),
                 sign: -1,
             });
         }
@@ -483,22 +489,24 @@ pub(super) struct NearWord {
 }
 
 impl NearWord {
-    fn new(words: &TextWords, at: usize) -> NearWord {
+    fn new(words: &TextWords, at: usize, roles: LanguageRoles) -> NearWord {
         let item = &words.items[at];
-        let mut form = item.form;
-        let mut text = words.lower(item).to_owned();
-        if item.negated {
-            form = mixed(form, 1);
-            let before = words.items[..at].iter().rev();
-            if let Some(negation) = before.clone().find(|one| one.negates()) {
-                text = format!("{} {text}", words.lower(negation));
-            }
+        let mut word = NearWord {
+            form: item.form,
+            text: words.lower(item).to_owned(),
+            sign: item.entry.valence.unwrap_or(0).signum() as i8,
+        };
+        let mut before = words.items[..at].iter().rev();
+        let negation = before.find(|one| one.negates());
+        if let Some(negation) = negation
+            && item.negated
+            && !roles.plain.has(negation.key)
+        {
+            word.form = mixed(word.form, 1);
+            word.text = format!("{} {}", words.lower(negation), word.text);
+            word.sign = -word.sign;
         }
-        NearWord {
-            form,
-            text,
-            sign: item.valence().unwrap_or(0).signum() as i8,
-        }
+        word
     }
 }
 
@@ -521,10 +529,16 @@ impl WordKind {
     }
 }
 
-fn kind(words: &TextWords, item: &Item, function_words: WordList) -> WordKind {
+fn kind(
+    words: &TextWords,
+    item: &Item,
+    function_words: WordList,
+    of_language: LanguageRoles,
+) -> WordKind {
     let lower = words.lower(item);
     let roles = TopicRole::of(item.key);
-    if lower.starts_with(|letter: char| letter.is_ascii_digit()) || roles.has(TopicRole::NUMBER) {
+    let has_digit_first = lower.starts_with(|letter: char| letter.is_ascii_digit());
+    if has_digit_first || roles.has(of_language.numbers) {
         return WordKind::Number;
     }
     let is_word = item.is_word && (3..=WORD_BYTES_MAX).contains(&lower.len());
@@ -558,25 +572,23 @@ fn is_determined(items: &[Item], kinds: &[WordKind], first: usize, determiners: 
 
 /// A role of words, as the bit of its line in `general.txt`. A line has the name of a role, then the words that have it:
 ///
-/// - `none`: the word "no" before a noun, as in "no reply";
 /// - `describing`: adjectives;
 /// - `general`: nouns of every trade;
 /// - `business`: kinds of business, which are general words, too;
 /// - `abbreviation`: things that are written in capital letters;
-/// - `number`: numbers, after which a word is a measure;
 /// - the code of a language, such as `eng`: words that stand before its nouns;
-/// - the same with `-pronoun`: those of them that may also stand before a verb.
+/// - the same with `-pronoun`: those of them that may also stand before a verb;
+/// - with `-none`: the word "no" before a noun, as in "no reply";
+/// - with `-number`: numbers, after which a word is a measure;
+/// - with `-plain`: words that negate in another language, as English "no", Portuguese for "in the".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct TopicRole(u32);
+struct TopicRole(u64);
 
 impl TopicRole {
-    /// The word "no", on the line `none`.
-    const NEGATION: TopicRole = TopicRole(1);
-    const DESCRIBING: TopicRole = TopicRole(2);
-    const GENERAL: TopicRole = TopicRole(4);
-    const BUSINESS: TopicRole = TopicRole(8);
-    const ABBREVIATION: TopicRole = TopicRole(16);
-    const NUMBER: TopicRole = TopicRole(32);
+    const DESCRIBING: TopicRole = TopicRole(1);
+    const GENERAL: TopicRole = TopicRole(2);
+    const BUSINESS: TopicRole = TopicRole(4);
+    const ABBREVIATION: TopicRole = TopicRole(8);
 
     /// The role of this name; if the file has no such line, a role that no word has.
     fn named(name: &str) -> TopicRole {
@@ -596,7 +608,7 @@ impl TopicRole {
 
 /// The roles of a word, a bit for each line of the file.
 #[derive(Clone, Copy, Debug)]
-struct TopicRoles(u32);
+struct TopicRoles(u64);
 
 impl TopicRoles {
     fn has(self, role: TopicRole) -> bool {
@@ -604,15 +616,50 @@ impl TopicRoles {
     }
 }
 
-/// The name of each line of the file. Roles are named for each sentence, so the long lines are split once.
+/// The roles of words of one language: a word may have another role in another language, as Portuguese "dos" ("of the"),
+/// which is Spanish for "two".
+#[derive(Clone, Copy, Debug)]
+struct LanguageRoles {
+    determiners: TopicRole,
+    pronouns: TopicRole,
+    negations: TopicRole,
+    numbers: TopicRole,
+    plain: TopicRole,
+}
+
+impl LanguageRoles {
+    fn of(lang: Lang) -> LanguageRoles {
+        LANGUAGE_ROLES[lang as usize]
+    }
+
+    fn named(lang: Lang) -> LanguageRoles {
+        let code = lang.code();
+        let role = |name: &str| TopicRole::named(&format!("{code}-{name}"));
+        LanguageRoles {
+            determiners: TopicRole::named(code),
+            pronouns: role("pronoun"),
+            negations: role("none"),
+            numbers: role("number"),
+            plain: role("plain"),
+        }
+    }
+}
+
+/// The roles of each language. They are used for each sentence, so they are named once.
+static LANGUAGE_ROLES: LazyLock<Vec<LanguageRoles>> = LazyLock::new(|| {
+    let languages = Lang::all().iter();
+    languages.map(|lang| LanguageRoles::named(*lang)).collect()
+});
+
+/// The name of each line of the file.
 static ROLE_NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let names = ROLE_LINES.lines().filter_map(|line| line.split(' ').next());
     names.collect()
 });
 
 /// The roles of each word, a bit for each line of the file.
-static ROLES: LazyLock<KeyMap<u64, u32>> = LazyLock::new(|| {
-    let mut roles: KeyMap<u64, u32> = KeyMap::default();
+static ROLES: LazyLock<KeyMap<u64, u64>> = LazyLock::new(|| {
+    let mut roles: KeyMap<u64, u64> = KeyMap::default();
     for (line, words) in ROLE_LINES.lines().enumerate() {
         for word in words.split(' ').skip(1) {
             *roles.entry(key(word)).or_default() |= 1 << line;
@@ -631,5 +678,79 @@ pub(super) fn group(review: &Review) -> Option<usize> {
         5 => Some(0),
         4 => None,
         _ => Some(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The phrases of a sentence, each with the texts of the words near it.
+    fn phrases(lang: Lang, sentence: &str) -> Vec<(String, Vec<String>)> {
+        let mut words = TextWords::default();
+        words.read(sentence);
+        let mut phrases = Vec::new();
+        visit_uses(&words, lang, |phrase| {
+            let near = phrase.words_near(lang).into_iter().map(|word| word.text);
+            phrases.push((phrase.text(), near.collect()));
+        });
+        phrases
+    }
+
+    fn named(lang: Lang, sentence: &str) -> Vec<String> {
+        let phrases = phrases(lang, sentence).into_iter();
+        phrases.map(|(phrase, _)| phrase).collect()
+    }
+
+    #[test]
+    fn languages_are_listed_by_their_number() {
+        for lang in Lang::all() {
+            let listed = LanguageRoles::of(*lang).determiners;
+            assert_eq!(listed, TopicRole::named(lang.code()), "{lang:?}");
+        }
+        assert!(LanguageRoles::of(Lang::Por).determiners.has(key("dos")));
+    }
+
+    #[test]
+    fn a_number_is_one_of_its_language() {
+        for (word, lang, other) in [
+            ("dos", Lang::Spa, Lang::Por),
+            ("neuf", Lang::Fra, Lang::Eng),
+            ("due", Lang::Ita, Lang::Eng),
+        ] {
+            let is_number = |lang| LanguageRoles::of(lang).numbers.has(key(word));
+            assert_eq!([lang, other].map(is_number), [true, false], "{word}");
+        }
+        let mut words = TextWords::default();
+        words.read("O atendimento dos garotos demora.");
+        let mut measures = 0;
+        visit_uses(&words, Lang::Por, |phrase| {
+            measures += usize::from(phrase.follows_number);
+        });
+        assert_eq!(measures, 0);
+    }
+
+    #[test]
+    fn a_negation_is_one_of_its_language_and_clause() {
+        let portuguese = phrases(Lang::Por, "Esperei no elevador bonito.");
+        assert!(!portuguese.is_empty());
+        for (phrase, near) in portuguese {
+            let words = [&[phrase][..], &near].concat().join(" ");
+            assert!(!words.split(' ').any(|word| word == "no"), "{words}");
+        }
+        let english = named(Lang::Eng, "There is no elevator.");
+        assert!(english.contains(&"no elevator".to_owned()), "{english:?}");
+        let german = phrases(Lang::Deu, "Mit keinem Aufzug.");
+        assert_eq!(german, [("aufzug".to_owned(), vec!["keinem".to_owned()])]);
+        // "Nevertheless" begins a clause.
+        let apart = named(Lang::Eng, "They said no nevertheless.");
+        assert_eq!(apart.last().map(String::as_str), Some("nevertheless"));
+    }
+
+    #[test]
+    fn a_word_of_the_phrase_is_not_near_it() {
+        for (phrase, near) in phrases(Lang::Eng, "The gate, the gate was closed.") {
+            assert!(!near.contains(&phrase), "{phrase}: {near:?}");
+        }
     }
 }

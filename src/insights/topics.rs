@@ -24,6 +24,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
+use whatlang::Lang;
+
 use super::keys::{KeyMap, key};
 use super::known::KnownLanguages;
 use super::stance::{Stance, StanceReader};
@@ -119,11 +121,12 @@ pub(super) fn topics(
     aspect_phrases: &HashSet<&str>,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Vec<InsightsTopic>> {
-    let mut candidates = candidates(dataset, counts, names, aspect_phrases);
+    let name_words = known_names(dataset, counts, names);
+    let mut candidates = candidates(dataset, counts, &name_words, aspect_phrases);
     let mut reader = StanceReader::new(dataset, known);
     read_reviews(&mut candidates, &mut reader, cancelled)?;
-    let usual = UsualWords::of(stances(&candidates));
-    candidates.retain_mut(|candidate| judge(candidate, &usual));
+    let usual = UsualWords::of(candidates.iter().flat_map(stances));
+    candidates.retain_mut(|candidate| judge(candidate, &usual, &name_words));
     let mut words = TextWords::default();
     let mut topics: [Vec<InsightsTopic>; 2] = Default::default();
     for candidate in strongest(&candidates) {
@@ -148,9 +151,10 @@ pub(super) fn topics(
     Some(topics.concat())
 }
 
-/// What the reviews that were read say of the candidates.
-fn stances<'c>(candidates: &'c [TopicCandidate<'_>]) -> impl Iterator<Item = &'c Stance> {
-    candidates.iter().flat_map(|one| one.stances.values())
+/// What the reviews that were read say of the candidate, with its language.
+fn stances<'c>(candidate: &'c TopicCandidate<'_>) -> impl Iterator<Item = (Lang, &'c Stance)> {
+    let lang = candidate.key.lang;
+    candidate.stances.values().map(move |stance| (lang, stance))
 }
 
 /// The phrase, and the words that its reviews often say of it: "puerta: embarque, cerrada".
@@ -166,7 +170,7 @@ fn label(candidate: &TopicCandidate<'_>) -> String {
 fn candidates<'c>(
     dataset: &Dataset,
     counts: &'c Counts,
-    names: &[NameCandidate],
+    name_words: &HashSet<String>,
     aspect_phrases: &HashSet<&str>,
 ) -> Vec<TopicCandidate<'c>> {
     let mut totals = [0; 2];
@@ -174,7 +178,6 @@ fn candidates<'c>(
     for group in with_text.filter_map(group) {
         totals[group] += 1;
     }
-    let name_words = known_names(dataset, counts, names);
     let mut candidates: Vec<TopicCandidate<'_>> = Vec::new();
     for (key, count) in counts.phrases() {
         let phrase = count.phrase();
@@ -259,7 +262,11 @@ fn read_reviews(
 }
 
 /// Whether enough of the reviews that were read have an opinion of its sign about the candidate.
-fn judge(candidate: &mut TopicCandidate<'_>, usual: &UsualWords) -> bool {
+fn judge(
+    candidate: &mut TopicCandidate<'_>,
+    usual: &UsualWords,
+    name_words: &HashSet<String>,
+) -> bool {
     let sign = candidate.polarity();
     // Opinions of its sign, and of the other, as many as all reviews that name it would have.
     let mut same = 0.0;
@@ -296,7 +303,8 @@ fn judge(candidate: &mut TopicCandidate<'_>, usual: &UsualWords) -> bool {
         return false;
     }
     let said: Vec<&[NearWord]> = candidate.agreeing.iter().map(|one| &*one.words).collect();
-    candidate.words = usual.shared(&said, sign);
+    let own = UsualWords::of(stances(candidate));
+    candidate.words = usual.shared(&own, candidate.key.lang, &said, sign, name_words);
     // "No reply" tells something by itself.
     candidate.count.has_negation() || !candidate.words.is_empty() || have_opinion(&said, sign)
 }
