@@ -1368,6 +1368,25 @@ fn no_in_another_language_may_be_the_only_word_of_a_phrase() {
 }
 
 #[test]
+fn portuguese_words_for_in_the_and_of_the_are_no_negation_and_no_number() {
+    let reviews = [
+        vec![(1, "O elevador dos vizinhos é péssimo."); 8],
+        vec![(1, "Ficamos no tapete dos vizinhos, péssimo."); 8],
+        vec![(5, "O jardim é maravilhoso."); 20],
+        vec![(5, "Foi maravilhoso."); 40],
+        vec![(1, "Foi péssimo."); 60],
+    ];
+    let value = parsed(&in_language("pt", dataset_of(&reviews.concat())));
+    let topics = signed_topics(&value);
+    assert!(topics.contains(&"-vizinhos".to_owned()), "{topics:?}");
+    for topic in list(&value["topics"]) {
+        let label = topic["label"].as_str().expect("a label");
+        let mut words = label.split([' ', ':', ',']);
+        assert!(words.all(|word| word != "no"), "{label}");
+    }
+}
+
+#[test]
 fn german_words_for_no_are_part_of_no_phrase() {
     let topics = german_topics(
         "Werkstatt Vogt",
