@@ -30,10 +30,10 @@ use crate::mcp;
 use crate::pages::BrowserPolicy;
 use crate::wire::negotiate::prefers_html;
 
-/// The answer to a request: most are given at once, without a future through which the request would be moved.
+/// The answer to a request. Most are ready at once, and then no future is made, into which the request would be copied.
 #[allow(
     clippy::large_enum_variant,
-    reason = "most answers are of this kind, and boxing them is what this spares"
+    reason = "most answers are the large variant, and a box would cost an allocation for each"
 )]
 pub enum HttpAnswer {
     /// The response.

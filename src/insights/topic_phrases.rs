@@ -21,7 +21,7 @@ use super::language::WordList;
 use super::text::{Item, TextWords};
 use crate::model::Review;
 
-/// Most uses of a measure for each one that follows a number.
+/// A word is a measure if at least one in so many of its uses follows a number.
 const USES_PER_NUMBERED: u32 = 3;
 /// Most free uses of a single word for each one that looks like a noun phrase: at least a third must.
 const FREE_PER_NOUN_SINGLE: u32 = 3;
@@ -537,12 +537,12 @@ fn kind(
 ) -> WordKind {
     let lower = words.lower(item);
     let roles = TopicRole::of(item.key);
-    let has_digit_first = lower.starts_with(|letter: char| letter.is_ascii_digit());
+    let has_digit_first = lower.starts_with(|character: char| character.is_ascii_digit());
     if has_digit_first || roles.has(of_language.numbers) {
         return WordKind::Number;
     }
     let is_word = item.is_word && (3..=WORD_BYTES_MAX).contains(&lower.len());
-    let has_digit = lower.contains(|letter: char| letter.is_ascii_digit());
+    let has_digit = lower.contains(|character: char| character.is_ascii_digit());
     if !is_word || has_digit || item.is_idiom || function_words.has(item.key) {
         return WordKind::Other;
     }
@@ -580,7 +580,7 @@ fn is_determined(items: &[Item], kinds: &[WordKind], first: usize, determiners: 
 /// - the same with `-pronoun`: those of them that may also stand before a verb;
 /// - with `-none`: the word "no" before a noun, as in "no reply";
 /// - with `-number`: numbers, after which a word is a measure;
-/// - with `-plain`: words that negate in another language, as English "no", Portuguese for "in the".
+/// - with `-plain`: words that are no negation here but are one in another language. Portuguese "no" means "in the".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TopicRole(u64);
 
@@ -645,7 +645,7 @@ impl LanguageRoles {
     }
 }
 
-/// The roles of each language. They are used for each sentence, so they are named once.
+/// The roles of each language. They are made once, as each sentence is read by them.
 static LANGUAGE_ROLES: LazyLock<Vec<LanguageRoles>> = LazyLock::new(|| {
     let languages = Lang::all().iter();
     languages.map(|lang| LanguageRoles::named(*lang)).collect()

@@ -1,8 +1,8 @@
-//! The words near a phrase that many of its reviews say: what they tell of it.
+//! Finds what reviews say of a phrase: the words that many of them have near it.
 //!
-//! A word that a review says near a phrase may stand there by chance, as all unhappy customers use some words. So a word
-//! tells something of a phrase only if several of its reviews say it, and a larger part of them than of the reviews of all
-//! other phrases of its language. "Gate: closed" tells an owner more than "gate".
+//! "Gate: closed" tells an owner more than "gate". But a word may be near a phrase by chance, as unhappy customers use some
+//! words everywhere. So two things are asked of it: several reviews say it near this phrase, and the share of reviews that do
+//! so is at least twice that near the other phrases of the language.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -18,29 +18,29 @@ use crate::model::insights::Polarity;
 const SHARED_MIN: u32 = 3;
 /// A shared word is said in at least a quarter of the reviews of a phrase.
 const REVIEWS_PER_SHARED: u32 = 4;
-/// How many times the part of the reviews that says a shared word is that of all other phrases.
+/// The share of reviews that say a shared word near its phrase is at least this many times the share near other phrases.
 const TIMES_MIN: u64 = 2;
 /// Most shared words of a phrase.
 const SHARED_MAX: usize = 2;
 
-/// How many reviews say each word near any phrase that they praise, and near any of which they complain, by language.
+/// Counts, for each language, how often a word is near the phrases that reviews praise, and near those that they criticize.
 #[derive(Default)]
 pub(super) struct UsualWords {
-    /// By the language of the phrases and the index of the polarity.
-    said: HashMap<(Lang, usize), SignWords>,
+    /// The key is the language of the phrases, and 1 for praise or -1 for complaint.
+    by_sign: HashMap<(Lang, i8), WordCounts>,
 }
 
 #[derive(Default)]
-struct SignWords {
-    /// Opinions about phrases: of each phrase in each review.
+struct WordCounts {
+    /// Number of opinions. The opinion of a review about one phrase counts once.
     opinions: u32,
-    /// Those near which the word of this form is said.
-    said: KeyMap<u64, u32>,
+    /// How many of these opinions have a word near the phrase, by the form of the word.
+    with_word: KeyMap<u64, u32>,
 }
 
-impl SignWords {
-    fn said(&self, form: u64) -> u32 {
-        self.said.get(&form).copied().unwrap_or_default()
+impl WordCounts {
+    fn with_word(&self, form: u64) -> u32 {
+        self.with_word.get(&form).copied().unwrap_or_default()
     }
 }
 
@@ -65,24 +65,25 @@ struct WordUses<'w> {
 }
 
 impl UsualWords {
-    /// From what reviews say of phrases, each in the language of its phrase.
+    /// Counts the words of `stances`, each of which comes with the language of its phrase.
     pub(super) fn of<'s>(stances: impl Iterator<Item = (Lang, &'s Stance)>) -> UsualWords {
         let mut usual = UsualWords::default();
         for (lang, stance) in stances {
-            let Some(sign) = index(stance.polarity) else {
+            if stance.polarity == Polarity::Neutral {
                 continue;
-            };
-            let words = usual.said.entry((lang, sign)).or_default();
-            words.opinions += 1;
+            }
+            let key = (lang, sign_of(stance.polarity));
+            let counts = usual.by_sign.entry(key).or_default();
+            counts.opinions += 1;
             for word in &stance.words {
-                *words.said.entry(word.form).or_default() += 1;
+                *counts.with_word.entry(word.form).or_default() += 1;
             }
         }
         usual
     }
 
-    /// The words that tell most of a phrase in `lang`, from the words near it in each of its reviews of this polarity.
-    /// `own` has the words of this phrase only; none of `names` is shared.
+    /// Returns the words that tell most of a phrase in `lang`, at most [`SHARED_MAX`]. `reviews` has, for each review with
+    /// this opinion of the phrase, the words near it; `own` has the counts of this phrase alone. Words of `names` are left out.
     pub(super) fn shared(
         &self,
         own: &UsualWords,
@@ -91,11 +92,11 @@ impl UsualWords {
         polarity: Polarity,
         names: &HashSet<String>,
     ) -> Vec<SharedWord> {
-        let Some(sign) = index(polarity) else {
+        let key = (lang, sign_of(polarity));
+        let Some(usual) = self.by_sign.get(&key) else {
             return Vec::new();
         };
-        let key = (lang, sign);
-        let (Some(usual), Some(own)) = (self.said.get(&key), own.said.get(&key)) else {
+        let Some(own) = own.by_sign.get(&key) else {
             return Vec::new();
         };
         let all = reviews.len() as u32;
@@ -103,16 +104,18 @@ impl UsualWords {
         let others = u64::from(usual.opinions.saturating_sub(own.opinions));
         let mut shared = Vec::new();
         for (form, uses) in word_uses(reviews, polarity, names) {
-            let said = usual.said(form).max(uses.reviews);
-            let said_elsewhere = u64::from(said.saturating_sub(own.said(form)));
+            let uses_everywhere = usual.with_word(form).max(uses.reviews);
+            let uses_elsewhere = u64::from(uses_everywhere.saturating_sub(own.with_word(form)));
             let is_frequent =
                 uses.reviews >= SHARED_MIN && uses.reviews * REVIEWS_PER_SHARED >= all;
-            // Half a use is added, as nothing is known to be never said.
-            let part = 2 * u64::from(uses.reviews) * others;
-            let usual_part = (2 * said_elsewhere + 1) * u64::from(all);
-            if is_frequent && part >= TIMES_MIN * usual_part {
-                // The part of its uses that is here, times its uses here.
-                let weight = u64::from(uses.reviews * uses.reviews) * 1000 / u64::from(said);
+            // Both shares are multiplied by `2 * all * others`, so that they are whole numbers. Elsewhere half a use is added: a
+            // word that was not seen there may still be used.
+            let share_here = 2 * u64::from(uses.reviews) * others;
+            let share_elsewhere = (2 * uses_elsewhere + 1) * u64::from(all);
+            if is_frequent && share_here >= TIMES_MIN * share_elsewhere {
+                // The number of its uses near this phrase, times their share of all its uses.
+                let squared = u64::from(uses.reviews) * u64::from(uses.reviews);
+                let weight = squared * 1000 / u64::from(uses_everywhere);
                 shared.push((Reverse(weight), form, uses));
             }
         }
@@ -168,20 +171,12 @@ pub(super) fn have_opinion(reviews: &[&[NearWord]], polarity: Polarity) -> bool 
     let sign = sign_of(polarity);
     let with_opinion = reviews
         .iter()
-        .filter(|words| words.iter().any(|word| word.sign == sign));
-    let with_opinion = with_opinion.count();
+        .filter(|words| words.iter().any(|word| word.sign == sign))
+        .count();
     with_opinion >= SHARED_MIN as usize && with_opinion * 10 >= reviews.len() * 3
 }
 
-/// 0 for praise, 1 for complaint.
-fn index(polarity: Polarity) -> Option<usize> {
-    match polarity {
-        Polarity::Positive => Some(0),
-        Polarity::Negative => Some(1),
-        Polarity::Neutral => None,
-    }
-}
-
+/// 1 for praise, -1 for complaint.
 fn sign_of(polarity: Polarity) -> i8 {
     match polarity {
         Polarity::Positive => 1,

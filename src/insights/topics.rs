@@ -69,8 +69,8 @@ const COMPOUND_PART_MIN: usize = 5;
 /// Fewest letters of the beginning that two compounds of one meaning have in common.
 const COMPOUND_START_MIN: usize = 6;
 
-/// Words and phrases with one meaning: a line has the code of a language and the name of the meaning, the same in all
-/// languages, then they follow, with a comma between them.
+/// Words and phrases with one meaning. Each line has the code of a language, the name of the meaning, which is the same in all
+/// languages, and the words, separated by commas.
 const SYNONYM_LINES: &str = include_str!("synonyms.txt");
 
 /// A phrase that may be a topic.
@@ -83,7 +83,7 @@ struct TopicCandidate<'c> {
     stances: BTreeMap<u32, Stance>,
     /// Reviews of its group with an opinion of its sign about it, the newest first.
     agreeing: Vec<Agreeing>,
-    /// Words that these often say of it.
+    /// The words that these reviews often have near it.
     words: Vec<SharedWord>,
 }
 
@@ -151,7 +151,7 @@ pub(super) fn topics(
     Some(topics.concat())
 }
 
-/// What the reviews that were read say of the candidate, with its language.
+/// Returns the language of the candidate with each [`Stance`] of the reviews about it that were read.
 fn stances<'c>(candidate: &'c TopicCandidate<'_>) -> impl Iterator<Item = (Lang, &'c Stance)> {
     let lang = candidate.key.lang;
     candidate.stances.values().map(move |stance| (lang, stance))

@@ -9,8 +9,9 @@ use crate::wire::text::cut;
 /// Most issues that are reported. Our choice: more than a query of 64 parameters can have.
 const ISSUES_MAX: usize = 100;
 
-/// Bytes of a 400 without its issues, and usual bytes of an issue: most bodies are allocated once.
+/// Bytes that the body of a 400 has without its issues. With [`ISSUE_BYTES`] it tells how much to allocate.
 const BODY_BYTES: usize = 256;
+/// Bytes of a usual issue.
 const ISSUE_BYTES: usize = 256;
 
 /// One reason why an input is rejected: a client error.

@@ -214,7 +214,8 @@ impl Source {
         references
     }
 
-    /// Every path that begins with the crate `root` of others, with its line. A group such as `std::{fs, io}` is several.
+    /// Returns each path that begins with the name of the crate `root`, such as `std::fs`, and its line number. The group
+    /// `std::{fs, io}` stands for two paths.
     pub(crate) fn paths_from(&self, root: &str) -> Vec<(usize, Vec<String>)> {
         let prefix = format!("{root}::");
         let base = [root.to_owned()];

@@ -22,8 +22,8 @@ fn budgets() -> Arc<Budgets> {
     })
 }
 
-/// A time after the end of any test, from the creation of the table on. What is to begin then is never old enough to be
-/// evicted, however slow the machine is.
+/// A time that no test reaches, counted from the creation of the table. A connection whose wait begins only then is too new to
+/// be evicted, however slow the machine is.
 const LATER: Duration = Duration::from_secs(86_400);
 
 /// Admits a connection with a request in progress, which is not evicted.

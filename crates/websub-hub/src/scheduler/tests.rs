@@ -42,7 +42,7 @@ impl Bench {
         }
     }
 
-    /// Starts what may start ten times in an [`EPOCH`]; there is always something in the queue.
+    /// Lets an [`EPOCH`] pass. Ten times in it, starts the jobs that may start; the queue is never empty.
     fn start_for_an_epoch(&mut self) {
         for _ in 0..10 {
             self.wait(EPOCH / 10);
