@@ -25,7 +25,7 @@ const DIFFERENCE_MIN: f64 = 0.1;
 const MONTHS_AGO: [i32; 8] = [1, 2, 3, 5, 8, 11, 17, 23];
 /// The level of all tests of a dataset together. Chosen by simulation, with the tests below: an aspect has up to 16
 /// tests, most of which agree.
-const LEVEL: f64 = 0.002;
+pub(super) const LEVEL: f64 = 0.002;
 /// The level at which the newer half of the later reviews must differ.
 const LEVEL_STILL: f64 = 0.05;
 

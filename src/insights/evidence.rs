@@ -32,17 +32,17 @@ use crate::model::insights::Polarity;
 
 /// Added to the neutral sum of an English mention without stars, as neutral mentions are more frequent in the training data
 /// than in reviews.
-const NEUTRAL: i32 = -28;
+pub(super) const NEUTRAL: i32 = -28;
 /// The neutral sum in languages with a list of opinions or learned words, where no model detects neutral sentences. It
 /// is less than one listed opinion. Two or four stars alone do not reach it, five do: what a review of five stars tells
 /// without such a word is more often praise, in words that no list has, than a plain statement.
-const NEUTRAL_WORDS: i32 = 32;
+pub(super) const NEUTRAL_WORDS: i32 = 32;
 /// The same for a review of one star, which its stars alone do not reach either: half of what such a review tells without
 /// an opinion, listed or learned, and without a negation is a plain statement.
-const NEUTRAL_WORDS_ONE_STAR: i32 = 46;
+pub(super) const NEUTRAL_WORDS_ONE_STAR: i32 = 46;
 /// Evidence for a complaint of a negation in a review of one or two stars, where no opinion is listed: "no doctor came" is
 /// one, in words that no list has.
-const NEGATION: i32 = 24;
+pub(super) const NEGATION: i32 = 24;
 /// Evidence of a phrase that is itself an opinion.
 pub(super) const OPINION: i32 = 80;
 

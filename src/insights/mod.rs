@@ -57,7 +57,8 @@ pub use people::name_candidates;
 use read::Derived;
 use sentences::Sentences;
 use star_weights::{
-    COMPLAINT_MARGIN_BY_STARS, NEUTRAL_BY_STARS, PRAISE_MARGIN_BY_STARS, TILT_BY_STARS,
+    COMPLAINT_MARGIN_BY_STARS, NEUTRAL_BY_STARS, PART_OF_DOUBT, PRAISE_MARGIN_BY_STARS,
+    TILT_BY_STARS,
 };
 use text_model::UNIT;
 pub use totals::interval as share_interval;
@@ -210,13 +211,6 @@ fn insights(
 fn method(summary: &str) -> Method {
     let rules = serde_json::from_str(include_str!("method.json"));
     let rules: Method = rules.expect("method.json has the keys of a method");
-    let formula = rules.formula.replace("{tilts}", &log_odds(TILT_BY_STARS));
-    let formula = formula.replace("{neutrals}", &log_odds(NEUTRAL_BY_STARS));
-    let complaint_margins = log_odds(COMPLAINT_MARGIN_BY_STARS);
-    let polarity_rule = rules.polarity_rule;
-    let polarity_rule = polarity_rule.replace("{complaint_margins}", &complaint_margins);
-    let praise_margins = log_odds(PRAISE_MARGIN_BY_STARS);
-    let polarity_rule = polarity_rule.replace("{praise_margins}", &praise_margins);
     let figures = serde_json::from_str(include_str!("figures.json"));
     let figures: Vec<Figure> = figures.expect("figures.json is a list of figures");
     let mut figures = figures.into_iter();
@@ -226,16 +220,47 @@ fn method(summary: &str) -> Method {
         text_model_sha256: hex(&Sha256::digest(text_model::BYTES)),
         mentions_min: totals::SCORED_MIN,
         summary: summary.to_owned(),
-        formula,
-        polarity_rule,
+        formula: with_constants(&rules.formula),
+        polarity_rule: with_constants(&rules.polarity_rule),
+        interval_rule: with_constants(&rules.interval_rule),
+        trend_rule: with_constants(&rules.trend_rule),
         ..rules
     }
 }
 
+/// Returns a rule of method.json with the constants of the code in the place of their names, so that none is out of date.
+fn with_constants(rule: &str) -> String {
+    let mut rule = rule.to_owned();
+    for (name, value) in [
+        ("{tilts}", by_stars(TILT_BY_STARS)),
+        ("{neutrals}", by_stars(NEUTRAL_BY_STARS)),
+        ("{complaint_margins}", by_stars(COMPLAINT_MARGIN_BY_STARS)),
+        ("{praise_margins}", by_stars(PRAISE_MARGIN_BY_STARS)),
+        ("{neutral_without_stars}", log_odds(evidence::NEUTRAL)),
+        ("{neutral_words}", log_odds(evidence::NEUTRAL_WORDS)),
+        (
+            "{neutral_words_one_star}",
+            log_odds(evidence::NEUTRAL_WORDS_ONE_STAR),
+        ),
+        ("{opinion}", log_odds(evidence::OPINION)),
+        // It counts against praise and for complaint.
+        ("{negation}", log_odds(2 * evidence::NEGATION)),
+        ("{part_of_doubt}", PART_OF_DOUBT.to_string()),
+        ("{change_level}", change::LEVEL.to_string()),
+    ] {
+        rule = rule.replace(name, &value);
+    }
+    rule
+}
+
 /// Lists the constants of one to five stars, in natural logarithms.
-fn log_odds(by_stars: [i32; 5]) -> String {
-    let numbers = by_stars.map(|units| format!("{:.3}", f64::from(units) / f64::from(UNIT)));
-    numbers.join(", ")
+fn by_stars(units: [i32; 5]) -> String {
+    units.map(log_odds).join(", ")
+}
+
+/// A constant in natural logarithms.
+fn log_odds(units: i32) -> String {
+    format!("{:.3}", f64::from(units) / f64::from(UNIT))
 }
 
 fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {

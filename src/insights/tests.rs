@@ -142,6 +142,27 @@ fn the_sample_adds_up_with_praise_and_complaint() {
     assert!(summary.contains("Criticized most often: "));
 }
 
+#[test]
+fn the_rules_of_the_method_name_the_constants_of_the_code() {
+    let method = &parsed(&sample())["method"];
+    let rules = method.as_object().expect("an object").iter();
+    for (name, rule) in rules.filter_map(|(name, rule)| Some((name, rule.as_str()?))) {
+        assert!(!rule.contains('{'), "{name}: {rule}");
+    }
+    for (name, part) in [
+        ("formula", "own stars 0.500, at one star 0.719;"),
+        ("formula", "0.750 for a complaint if a sentence"),
+        ("trend_rule", "rejects chance at 0.002 divided"),
+        ("interval_rule", "standard error is 0.5 times"),
+    ] {
+        let rule = method[name].as_str().expect("a rule");
+        assert!(rule.contains(part), "{name}: {rule}");
+    }
+    let page = include_str!("../../docs/design/insights.md");
+    let is_present = page.contains(&format!("the present one is `{MODEL}`"));
+    assert!(is_present, "docs/design/insights.md names another version");
+}
+
 /// Reviews, the sign of each, and their languages.
 type EdgeCase<'c> = (&'c [(u8, &'c str)], &'c str, Option<Value>);
 
