@@ -33,6 +33,11 @@ use crate::wire::text::truncate;
 /// Most bytes of a text that a report shows.
 const SHOWN_BYTES_MAX: usize = 200;
 
+/// What publishes reviews that are not verified, for each of the two reasons that the operator may have.
+const HOW_TO_PUBLISH: &str = "\
+if you know the authors as your customers: --verified for new reviews, --verify-existing also for the others
+if a platform published them, and you do not know it: --from-platform, with --source NAME if the table names none";
+
 #[derive(Args)]
 pub(super) struct ImportArgs {
     /// Files, or - for standard input
@@ -231,7 +236,7 @@ fn check_refused(report: &Report, is_prevented: bool) -> Result<(), Failure> {
     } else {
         ": nothing was written"
     };
-    let message = format!("{refused} refused{why}{end}");
+    let message = format!("{refused} rejected{why}{end}");
     Err(Failure::new(Status::Data, message))
 }
 
@@ -449,7 +454,7 @@ fn render(report: &Report, into: &Path) -> String {
 fn render_notes(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     for (notes, count, what) in [
-        (&report.refused, report.refused_count, "refused"),
+        (&report.refused, report.refused_count, "rejected"),
         (&report.remarks, report.remark_count, "remarks"),
     ] {
         for note in notes {
@@ -514,8 +519,7 @@ fn render_result(report: &Report) -> Vec<String> {
         "{published} of {all} are published; {new} newly published, {hidden} hidden at their source"
     )];
     if all - published > hidden {
-        let hint = "--verified marks new reviews as verified, --verify-existing also the others";
-        lines.push(hint.to_owned());
+        lines.push(HOW_TO_PUBLISH.to_owned());
     }
     lines
 }
@@ -548,7 +552,7 @@ fn render_source(source: &SourceReport) -> Vec<String> {
         lines.push(format!("  {:20} {names}", "not used"));
     }
     lines.push(format!(
-        "  {} added, {} changed, {} unchanged, {} repeated, {} refused, {} on the ignore list and not added",
+        "  {} added, {} changed, {} unchanged, {} repeated, {} rejected, {} on the ignore list and not added",
         source.added,
         source.changed,
         source.unchanged,

@@ -396,7 +396,7 @@ fn describe(outcome: &SourceOutcome, counts: SourceCounts) -> String {
                 changed,
                 refused,
             } = counts;
-            format!("{added} added, {changed} changed, {refused} refused")
+            format!("{added} added, {changed} changed, {refused} rejected")
         }
         SourceOutcome::Deferred(retry_at) => {
             format!("asked not to be tried before {retry_at}")

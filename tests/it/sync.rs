@@ -48,7 +48,7 @@ fn synced(platform: &Platform, kind: &str) -> Folder {
     add(&folder, platform, kind, &[]);
     let said = sync(&folder, &[]).with(0);
     assert!(
-        said.ends_with(": 5 added, 0 changed, 0 refused\n"),
+        said.ends_with(": 5 added, 0 changed, 0 rejected\n"),
         "{kind}: {said}"
     );
     folder

@@ -56,7 +56,7 @@ pub enum StoredFileError {
 pub enum PruneError {
     /// So many of the refused records have no readable id.
     #[error(
-        "--prune: {0} of the refused records have no id that could be read, so it is not known which reviews \
+        "--prune: {0} of the rejected records have no id that could be read, so it is not known which reviews \
          the source still has; nothing was written"
     )]
     Unidentified(u64),

@@ -43,14 +43,17 @@ pub(super) struct Scale<'s> {
 /// Why a text is not a rating. The sentences follow the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(super) enum RatingError {
-    /// It has another form, or is outside its scale.
+    /// It has another form, or is below one star.
     #[error("is not from 1 to 5 stars")]
     NotStars,
+    /// It is more than the best value of the scale that it, the source or the operator states.
+    #[error("is more than the best rating of its scale")]
+    AboveBest,
     /// It is a percentage, and neither the operator nor the source says that ratings are.
     #[error("is a percentage: --scale 100 reads it")]
     Percentage,
     /// It states no scale, and is too much for five stars.
-    #[error("is more than 5 stars: --scale 10 reads a scale of ten")]
+    #[error("is more than 5 stars; if its column is a scale of ten, --scale 10 reads it")]
     AboveFive,
     /// It is between two stars, and neither the operator nor the source gives a scale.
     #[error("is not a whole number of stars: --scale rounds it, such as --scale 5")]
@@ -66,7 +69,8 @@ struct Notation<'t> {
 /// Parses stars from 1 to 5.
 ///
 /// A value on another scale becomes `value / best * 5`, rounded to whole stars, halves down, and at least 1, if the
-/// operator or the source states the scale. Otherwise a value that is no whole number of stars is refused.
+/// operator or the source states the scale. Otherwise a value that is no whole number of stars is refused. So is 0 of five,
+/// which exports have where no stars were given.
 pub(super) fn parse(text: &str, scale: Scale<'_>) -> Result<Stars, RatingError> {
     let lower = text.trim().to_lowercase();
     if let Some(stars) = word(&lower).or_else(|| symbols(&lower)) {
@@ -86,11 +90,15 @@ pub(super) fn parse(text: &str, scale: Scale<'_>) -> Result<Stars, RatingError> 
     let best = stated.unwrap_or(BEST_DEFAULT);
     let value_thousandths = thousandths(notation.value).ok_or(RatingError::NotStars)?;
     let best_thousandths = thousandths(best).ok_or(RatingError::NotStars)?;
-    if value_thousandths > best_thousandths || best_thousandths == 0 {
+    let is_five = best_thousandths == 5_000;
+    if best_thousandths == 0 || (is_five && value_thousandths == 0) {
+        return Err(RatingError::NotStars);
+    }
+    if value_thousandths > best_thousandths {
         return Err(if best == BEST_DEFAULT && notation.best.is_none() {
             RatingError::AboveFive
         } else {
-            RatingError::NotStars
+            RatingError::AboveBest
         });
     }
     // Both values are integers, in thousandths, so no float is compared.
@@ -104,7 +112,6 @@ pub(super) fn parse(text: &str, scale: Scale<'_>) -> Result<Stars, RatingError> 
         stars = stars.max(1);
     }
     let rating = u8::try_from(stars).ok().and_then(Rating::new);
-    let is_five = best_thousandths == 5_000;
     let original = if is_whole && is_five {
         None
     } else {
@@ -313,6 +320,9 @@ mod tests {
             ("9/10", Some(5), None, Some(4)),
             ("100%", Some(100), None, Some(5)),
             ("11", Some(10), None, None),
+            ("0", Some(10), None, Some(1)),
+            ("0", Some(5), None, None),
+            ("0,0", None, Some("5"), None),
         ] {
             assert_eq!(
                 stars(text, named, best),
@@ -327,7 +337,8 @@ mod tests {
         for (text, expected) in [
             ("80%", RatingError::Percentage),
             ("8", RatingError::AboveFive),
-            ("8/5", RatingError::NotStars),
+            ("8/5", RatingError::AboveBest),
+            ("8/0", RatingError::NotStars),
             ("4.5", RatingError::NotWhole),
             ("good", RatingError::NotStars),
         ] {

@@ -256,6 +256,7 @@ impl<'i> ImportSource<'i> {
         if let Some(why) = foreign(&text) {
             return Err(ReadError::whole(why));
         }
+        check_zero_bytes(&text)?;
         self.encoding = Some(encoding);
         let asked_form = self.options.format.map(|format| format.form);
         let text = if asked_form != Some(Form::Table) && javascript::is_module(&text) {
@@ -690,10 +691,17 @@ fn foreign(text: &str) -> Option<&'static str> {
              \"Google Business Profile\" instead, signed in as the owner of the place",
         );
     }
-    if text.contains('\0') {
-        return Some("contains zero bytes, so it is not text in a known encoding: set --encoding");
-    }
     None
+}
+
+/// Rejects a text with a zero byte, which is in no text of an export: the encoding is another one, or the file is damaged.
+fn check_zero_bytes(text: &str) -> Result<(), ReadError> {
+    let Some((before, _)) = text.split_once('\0') else {
+        return Ok(());
+    };
+    let line = before.split('\n').count() as u64;
+    let why = "has a zero byte, which no text has: remove it, or name the encoding of the file with --encoding";
+    Err(ReadError::at(line, why))
 }
 
 /// Whether a record, or the review in it, has a key.

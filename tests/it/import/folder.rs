@@ -76,11 +76,13 @@ fn neither_a_dry_run_nor_a_refusal_under_strict_writes() {
     let source = fixture("american.csv");
     let text = folder.says(&[&source, "--dry-run"], 0, "");
     for line in [
-        "  3 added, 0 changed, 0 unchanged, 0 repeated, 2 refused, 0 on the ignore list and not added",
+        "  3 added, 0 changed, 0 unchanged, 0 repeated, 2 rejected, 0 on the ignore list and not added",
         &format!(
             "{source}:8: rating: \"4.5\" is not a whole number of stars: --scale rounds it, such as --scale 5"
         ),
         "2 of 3 are published; 0 newly published, 0 hidden at their source",
+        "if you know the authors as your customers: --verified for new reviews, --verify-existing also for the others",
+        "if a platform published them, and you do not know it: --from-platform, with --source NAME if the table names none",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }

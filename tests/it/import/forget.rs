@@ -153,7 +153,7 @@ fn pruning_refuses_sources_that_may_not_be_complete() {
     let unknown = ",Ann,9,2024-03-04,Good.\n3,Cy,3,2024-03-06,Fair.\n";
     for (rows, why) in [
         ("", "a source contains no review"),
-        (unknown, "1 of the refused records have no id"),
+        (unknown, "1 of the rejected records have no id"),
     ] {
         let table = format!("id,author,rating,date,text\n{rows}");
         folder.says(&[&folder.file("b.csv", table), "--prune"], 65, why);

@@ -185,7 +185,7 @@ fn pictures_that_were_written_are_not_denied_if_all_records_are_refused() {
     let ca = folder.path().join("ca.pem");
     let ca = ca.to_str().expect("a path of text");
     let flags = ["--media", "--media-ca", ca, "--allow-private-media"];
-    let end = "1 refused, and there was nothing else";
+    let end = "1 rejected, and there was nothing else";
     let said = folder.says(&[&[&*refused], &flags[..]].concat(), 65, end);
     assert!(said.contains("written, updated_at"), "{said}");
     assert!(!said.contains("nothing was written"), "{said}");

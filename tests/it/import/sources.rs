@@ -185,7 +185,7 @@ fn unreadable_sources_end_the_import_with_a_remedy() {
             "is a web page without reviews in its linked data",
         ),
         (b"<a><b></a>", "line 1: is not valid XML"),
-        (b"abc\0d", "contains zero bytes"),
+        (b"a\nbc\0d", "line 2: has a zero byte"),
         (ours, "is Google Maps' list of the reviews that you wrote"),
         (b"", "is empty: a table begins with a row"),
         (open.as_bytes(), "line 3: a quotation mark opens here"),
