@@ -515,9 +515,14 @@ fn render_result(report: &Report) -> Vec<String> {
     let all = report.review_count;
     let new = report.newly_published_count;
     let hidden = report.hidden_count;
-    let mut lines = vec![format!(
-        "{published} of {all} are published; {new} newly published, {hidden} hidden at their source"
-    )];
+    let mut line = format!("{published} of {all} are published");
+    if new > 0 {
+        line.push_str(&format!("; {new} of them were in the folder unpublished"));
+    }
+    if hidden > 0 {
+        line.push_str(&format!("; {hidden} are hidden at their source"));
+    }
+    let mut lines = vec![line];
     if all - published > hidden {
         lines.push(HOW_TO_PUBLISH.to_owned());
     }

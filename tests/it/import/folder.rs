@@ -80,7 +80,7 @@ fn neither_a_dry_run_nor_a_refusal_under_strict_writes() {
         &format!(
             "{source}:8: rating: \"4.5\" is not a whole number of stars: --scale rounds it, such as --scale 5"
         ),
-        "2 of 3 are published; 0 newly published, 0 hidden at their source",
+        "2 of 3 are published",
         "if you know the authors as your customers: --verified for new reviews, --verify-existing also for the others",
         "if a platform published them, and you do not know it: --from-platform, with --source NAME if the table names none",
     ] {

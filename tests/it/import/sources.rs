@@ -111,8 +111,10 @@ fn a_review_that_its_platform_hides_later_is_no_longer_published() {
     let source = folder.file("a.csv", table("published"));
     let report = folder.import(&[&source, "--verified"]);
     assert_eq!(report["published_count"], 1);
-    let source = folder.file("b.csv", table("spam"));
-    let said = "\n0 of 1 are published; 0 newly published, 1 hidden at their source\n";
+    let hidden = folder.file("b.csv", table("spam"));
+    let said = "\n0 of 1 are published; 1 are hidden at their source\n";
+    folder.says(&[&hidden, "--verify-existing"], 0, said);
+    let said = "\n1 of 1 are published; 1 of them were in the folder unpublished\n";
     folder.says(&[&source, "--verify-existing"], 0, said);
 }
 
