@@ -171,3 +171,25 @@ impl Default for ServerLimits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Flags {
+        #[command(flatten)]
+        serve: crate::cli::ServeArgs,
+    }
+
+    impl Config {
+        /// Returns the program's configuration with one thread and a free port, and without hub and state.
+        pub(in crate::server) fn for_tests() -> Config {
+            let flags = "serve --listen 127.0.0.1:0 --threads 1 --no-hub".split(' ');
+            let flags = <Flags as clap::Parser>::parse_from(flags).serve.config();
+            let mut config = flags.unwrap_or_else(|failure| panic!("{failure}"));
+            config.state = None;
+            config
+        }
+    }
+}

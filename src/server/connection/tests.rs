@@ -103,17 +103,12 @@ fn a_neighbor_is_answered_before_the_end_of_a_row_that_began_before_it_asked() {
 
 /// Sends `row`, and asserts that fewer than `max` of its requests are answered before that of another connection.
 fn assert_neighbor_is_answered(row: &[u8], max: usize) {
-    let answered = Arc::new(Mutex::new(Vec::new()));
-    let asking = Arc::new(Mutex::new(None::<TcpStream>));
-    let notes = Arc::clone(&answered);
-    let asks = Arc::clone(&asking);
+    let turns = Turns::default();
+    let handler_turns = turns.clone();
     let handler = move |request: Request<Incoming>| {
-        notes.lock().unwrap().push(request.uri().path().to_owned());
+        handler_turns.note(&request);
         // The other connection sends its request while the first request is answered.
-        if let Some(mut stream) = asks.lock().unwrap().take() {
-            let request = b"GET /neighbor HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-            stream.write_all(request).unwrap();
-        }
+        handler_turns.ask();
         // After two such handlers other tasks are polled.
         let began = Instant::now();
         while began.elapsed() < Duration::from_micros(200) {}
@@ -121,13 +116,74 @@ fn assert_neighbor_is_answered(row: &[u8], max: usize) {
     };
     let listeners = Served::start(handler, |_| {});
     let mut neighbor = listeners.connect();
-    *asking.lock().unwrap() = Some(neighbor.try_clone().unwrap());
+    turns.wait_to_ask(&neighbor);
     let mut client = listeners.connect();
     client.write_all(row).unwrap();
     neighbor.read_to_string(&mut String::new()).unwrap();
-    let answered = answered.lock().unwrap();
+    let answered = turns.answered.lock().unwrap();
     let place = answered.iter().position(|path| path == "/neighbor");
     assert!(place.is_some_and(|place| place < max), "behind {place:?}");
+}
+
+#[test]
+fn a_neighbor_is_answered_before_the_request_that_follows_a_late_answer() {
+    let turns = Turns::default();
+    let handler_turns = turns.clone();
+    let handler = move |request: Request<Incoming>| {
+        let turns = handler_turns.clone();
+        async move {
+            turns.note(&request);
+            if request.uri().path() == "/late" {
+                // The answer comes in a later poll than the request.
+                tokio::task::yield_now().await;
+                turns.ask();
+                // It uses up the turn of its connection.
+                thread::sleep(Duration::from_millis(1));
+            }
+            Response::new(Body::default())
+        }
+    };
+    let listeners = Served::start(handler, |_| {});
+    // The only serving thread knows the connection of the neighbor.
+    let mut neighbor = listeners.connect();
+    neighbor
+        .write_all(b"GET /first HTTP/1.1\r\nHost: a\r\n\r\n")
+        .unwrap();
+    assert_ne!(neighbor.read(&mut [0; 256]).unwrap(), 0, "an answer");
+    turns.wait_to_ask(&neighbor);
+    let late = "GET /late HTTP/1.1\r\nHost: a\r\n\r\n";
+    let next = "GET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    listeners.exchange(&format!("{late}{next}"));
+    let answered = turns.answered.lock().unwrap();
+    assert_eq!(*answered, ["/first", "/late", "/neighbor", "/next"]);
+}
+
+/// In which order requests get their turns, and the connection of a neighbor.
+#[derive(Clone, Default)]
+struct Turns {
+    answered: Arc<Mutex<Vec<String>>>,
+    /// `None` once the neighbor has asked.
+    neighbor: Arc<Mutex<Option<TcpStream>>>,
+}
+
+impl Turns {
+    fn note(&self, request: &Request<Incoming>) {
+        let path = request.uri().path().to_owned();
+        self.answered.lock().unwrap().push(path);
+    }
+
+    /// The next [`Turns::ask`] asks on this connection.
+    fn wait_to_ask(&self, connection: &TcpStream) {
+        *self.neighbor.lock().unwrap() = Some(connection.try_clone().unwrap());
+    }
+
+    /// Sends the request of the neighbor, which closes its connection; a second call does nothing.
+    fn ask(&self) {
+        if let Some(mut stream) = self.neighbor.lock().unwrap().take() {
+            let request = b"GET /neighbor HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+            stream.write_all(request).unwrap();
+        }
+    }
 }
 
 /// The first bytes of an HTTP/2 client: its preface, and empty SETTINGS.
@@ -209,7 +265,7 @@ impl Served {
     }
 
     fn start_handler(handler: impl Handler, change: impl FnOnce(&mut ServerLimits)) -> Served {
-        let mut config = config();
+        let mut config = Config::for_tests();
         change(&mut config.limits);
         let socket = listener::bind("--listen", config.listen).unwrap();
         // With a small send buffer the server has to wait for its clients.
@@ -272,19 +328,4 @@ impl Drop for Served {
         // Its threads end soon after.
         listener::set_phase(&self.0.phase, ShutdownPhase::Quit);
     }
-}
-
-#[derive(clap::Parser)]
-struct Flags {
-    #[command(flatten)]
-    serve: crate::cli::ServeArgs,
-}
-
-/// Returns the program's configuration with one thread and a free port, and without hub and state.
-fn config() -> Config {
-    let flags = "serve --listen 127.0.0.1:0 --threads 1 --no-hub".split(' ');
-    let flags = <Flags as clap::Parser>::parse_from(flags).serve.config();
-    let mut config = flags.unwrap_or_else(|failure| panic!("{failure}"));
-    config.state = None;
-    config
 }
