@@ -97,7 +97,8 @@ impl Heartbeat {
         self.0.has_ended.store(true, Relaxed);
     }
 
-    fn is_hung(&self, now: Instant) -> bool {
+    /// Tells whether the thread had to report before `now`, and did not.
+    pub(crate) fn is_hung(&self, now: Instant) -> bool {
         let elapsed_ms = milliseconds(now.saturating_duration_since(self.0.began));
         let silent_ms = elapsed_ms.saturating_sub(self.0.reported_ms.load(Relaxed));
         let silent_ms_max = milliseconds(SILENCE_MAX) + self.0.extra_ms.load(Relaxed);

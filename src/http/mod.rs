@@ -39,6 +39,8 @@ pub(crate) use body::{UNREAD_BYTES_MAX, UNREAD_TIME};
 pub use client::{Peer, Proxies};
 pub(crate) use error::{HEAD_BYTES_MAX, HttpError};
 pub use liveness::Liveness;
+#[cfg(test)]
+pub(crate) use liveness::SILENCE_MAX;
 pub(crate) use liveness::{Heartbeat, REPORT_INTERVAL};
 pub(crate) use log_throttle::LogThrottle;
 pub use readiness::{Readiness, Reason};

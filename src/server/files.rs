@@ -18,8 +18,8 @@ use crate::wire::date::Timestamp;
 /// How long the files must stay unchanged to count as completely written.
 pub(super) const QUIET: Duration = Duration::from_secs(1);
 
-/// How long to wait for files that keep changing before they are read anyway. Our choice: longer than it takes to copy a
-/// directory.
+/// How long to wait for files that keep changing before they are read anyway, and to read files again that change while they
+/// are read. Our choice: longer than it takes to copy a directory.
 pub(super) const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// How often files are read that change while they are read, before this is an error.
@@ -32,7 +32,7 @@ const OTHERS_MODE: u32 = 0o077;
 #[derive(Debug, Error)]
 #[error("{}: {cause}", path.display())]
 pub struct FileError {
-    /// The file.
+    /// The file, or the directory of several.
     pub path: PathBuf,
     /// The error.
     pub cause: ReadCause,
@@ -47,8 +47,8 @@ pub enum ReadCause {
     /// The file is larger than this number of bytes.
     #[error("is larger than {0} bytes")]
     TooLarge(u64),
-    /// The file kept changing while it was read.
-    #[error("is being written, try again when it is complete")]
+    /// The files of the directory were changed each time that they were read.
+    #[error("its files change while they are read")]
     Changing,
     /// Other users of the machine can read the file, which has secrets; its permissions.
     #[error("can be read by others (mode {0:03o}), and its addresses are secrets: chmod 600")]
@@ -82,7 +82,7 @@ pub fn read(directory: &Path) -> Result<Files, FileError> {
         }
     }
     Err(FileError {
-        path: directory.join(REVIEWS.name),
+        path: directory.to_owned(),
         cause: ReadCause::Changing,
     })
 }

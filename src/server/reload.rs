@@ -11,6 +11,7 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 
 use crate::dataset::Problem;
@@ -19,6 +20,7 @@ use crate::hub::priority::{Priority, lower_priority};
 use crate::notices::ReviewNotices;
 use crate::wire::date::Timestamp;
 
+use super::files::WRITTEN_WAIT_MAX;
 use super::load::{Deferred, LoadError, Loader};
 use super::metrics::{Counters, ReloadOutcome};
 use super::retry::Retry;
@@ -256,17 +258,18 @@ impl ReloadWorker {
             return;
         }
         self.due_date = None;
-        while !self.read_when_written() && !self.orders.is_stopping() {
+        let wait_began = clock::instant();
+        while !self.read_when_written(wait_began) && !self.orders.is_stopping() {
             self.loader.forget();
         }
     }
 
-    /// Reads the files once they are written. Returns false if they were changed while they were read, so that they have to
-    /// be read again.
-    fn read_when_written(&mut self) -> bool {
+    /// Reads the files once they are written, which was first waited for at `wait_began`. Returns false if they were changed
+    /// while they were read, so that they have to be read again.
+    fn read_when_written(&mut self, wait_began: Instant) -> bool {
         let orders = &self.orders;
         let heartbeat = &self.heartbeat;
-        let has_reviews = self.loader.wait_until_written(clock::instant(), |time| {
+        let has_reviews = self.loader.wait_until_written(wait_began, |time| {
             heartbeat.report();
             thread::sleep(time);
             !orders.is_stopping()
@@ -280,7 +283,7 @@ impl ReloadWorker {
         }
         // Only now is the size of the files known.
         self.allow_time();
-        let is_complete = self.reload();
+        let is_complete = self.reload(wait_began);
         // Also after a reload that was refused, for which files were read.
         return_freed_memory();
         is_complete
@@ -302,11 +305,12 @@ impl ReloadWorker {
         self.app.readiness.report(&Reason::new(GONE, message));
     }
 
-    /// Reads the files and serves them. Returns false if they were changed while they were read.
-    fn reload(&mut self) -> bool {
+    /// Reads the files and serves them. Returns false if they were changed while they were read. If they are changed at every
+    /// read until [`WRITTEN_WAIT_MAX`] after `wait_began`, this is a failure.
+    fn reload(&mut self, wait_began: Instant) -> bool {
         let began = clock::instant();
         // A panic leaves nothing half done: the state is swapped in one step.
-        let caught = catch_unwind(AssertUnwindSafe(|| self.build_and_swap()));
+        let caught = catch_unwind(AssertUnwindSafe(|| self.build_and_swap(wait_began)));
         let elapsed_ms = clock::elapsed_ms(began);
         let result = match caught.unwrap_or(Err(LoadError::Panic)) {
             Ok(result) => result,
@@ -339,9 +343,13 @@ impl ReloadWorker {
 
     /// Reads and checks the files, builds the new state and puts it in place of the old one. A large dataset is served
     /// with the insights of the one before, until its own are derived.
-    fn build_and_swap(&mut self) -> Result<ReloadResult, LoadError> {
+    fn build_and_swap(&mut self, wait_began: Instant) -> Result<ReloadResult, LoadError> {
         let decoded = match self.loader.decode() {
-            Err(error) if error.is_of_changing_files() => return Ok(ReloadResult::Incomplete),
+            Err(error)
+                if error.is_of_changing_files() && wait_began.elapsed() < WRITTEN_WAIT_MAX =>
+            {
+                return Ok(ReloadResult::Incomplete);
+            }
             decoded => decoded?,
         };
         self.heartbeat.report();
