@@ -10,7 +10,7 @@ use thiserror::Error;
 use tracing::warn;
 
 use crate::http::{AppState, Reason};
-use crate::model::sync::{SYNC_BYTES_MAX, SYNC_FILE, SourceState, SyncState};
+use crate::model::sync::{SYNC_BYTES_MAX, SYNC_FILE, SourceState, SyncState, SyncStateError};
 
 use super::clock;
 use super::files::{ReadCause, Stamp, read_file};
@@ -27,7 +27,7 @@ const UNREADABLE: &str = "sync_state";
 #[error(transparent)]
 enum SyncFileError {
     Read(#[from] ReadCause),
-    Json(#[from] serde_json::Error),
+    Content(#[from] SyncStateError),
 }
 
 /// Watches `sync.json`.
@@ -37,6 +37,8 @@ pub(super) struct SourceWatcher {
     seen: Option<Stamp>,
     /// When to read it again after a failure that may pass.
     retry: Retry,
+    /// The message of the last failure, if there was no success since: it is logged only once.
+    failure: Option<String>,
     app: Arc<AppState>,
 }
 
@@ -46,6 +48,7 @@ impl SourceWatcher {
             path: directory.join(SYNC_FILE),
             seen: None,
             retry: Retry::default(),
+            failure: None,
             app,
         }
     }
@@ -56,13 +59,13 @@ impl SourceWatcher {
         if stamp == self.seen && !self.retry.is_due(clock::instant()) {
             return;
         }
-        let is_new = stamp != self.seen;
         self.seen = stamp;
         let state = match self.read() {
             Ok(state) => state,
-            Err(error) => return self.report_failure(&error, is_new),
+            Err(error) => return self.report_failure(&error),
         };
         self.retry.cancel();
+        self.failure = None;
         let readiness = &self.app.readiness;
         readiness.withdraw(UNREADABLE);
         match failing(&state) {
@@ -72,18 +75,18 @@ impl SourceWatcher {
         self.app.sources.store(Arc::new(state));
     }
 
-    /// Reports that the file cannot be read, and logs why if this state of it `is_new`. If the reason may pass, schedules
-    /// another try.
-    fn report_failure(&mut self, error: &SyncFileError, is_new: bool) {
+    /// Reports that the file cannot be read, and logs why. If the reason may pass, schedules another try.
+    fn report_failure(&mut self, error: &SyncFileError) {
         if matches!(error, SyncFileError::Read(cause) if cause.may_pass()) {
             self.retry.schedule(clock::instant());
         } else {
             self.retry.cancel();
         }
-        if is_new {
-            let message = error.to_string();
-            warn!(file = %self.path.display(), message, "the state of the sources cannot be read");
+        let message = error.to_string();
+        if self.failure.as_ref() != Some(&message) {
+            warn!(file = %self.path.display(), error = message, "the state of the sources cannot be read");
         }
+        self.failure = Some(message);
         let reason = Reason::new(UNREADABLE, format!("{SYNC_FILE} cannot be read"));
         self.app.readiness.report(&reason);
     }

@@ -12,8 +12,9 @@ use reviewd::server::DataSource;
 use serde_json::{Value, json};
 
 use crate::import::Folder;
+use crate::support::dataset::DataDir;
 use crate::support::program::{Ended, command, run};
-use crate::support::{Server, get, wait_until};
+use crate::support::{Program, Server, get, wait_until};
 use replay::{Fault, KINDS, Platform};
 
 /// The token of all sources, which no file and no output may have.
@@ -447,6 +448,22 @@ fn a_failing_source_is_named_by_readyz_check_and_metrics() {
     assert!(said.contains(expected), "{said}");
     sync(&folder, &[]).with(0);
     wait_until("it is read again", || failing_source(&server).is_none());
+}
+
+#[test]
+fn a_damaged_state_is_logged_in_one_line_with_its_file_and_field() {
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let folder = data.path().to_str().unwrap();
+    let program = Program::serve(&["--data", folder, "--poll", "100ms", "--no-hub"]);
+    data.write(
+        "sync.json",
+        r#"{"sources":{"shop":{"tried_at":"soon","added":-1}}}"#,
+    );
+    let line = program.wait_for_log("the state of the sources cannot be read");
+    let event: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(event["file"], format!("{folder}/sync.json"));
+    let error = "sources.shop.tried_at: is not a time such as 2026-11-21T09:00:00Z; and 1 more";
+    assert_eq!(event["error"], error);
 }
 
 /// Returns the reason of `/readyz` that names failing sources, if there is one.

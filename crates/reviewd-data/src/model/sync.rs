@@ -1,8 +1,10 @@
 //! `sync.json`: the last try, success and error of each source. `reviewd sync` writes it; the service shows it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use reviewd_wire::date::{Timestamp, parse_timestamp};
 
@@ -13,7 +15,7 @@ pub const SYNC_FILE: &str = "sync.json";
 pub const SYNC_BYTES_MAX: u64 = 1 << 20;
 
 /// The state of all sources, by id.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SyncState {
     /// At most 100, as in `sources.json`.
     pub sources: BTreeMap<String, SourceState>,
@@ -54,13 +56,61 @@ pub struct SourceState {
     pub entry: String,
 }
 
+/// Why the file is damaged.
+#[derive(Debug)]
+pub enum SyncStateError {
+    /// It is not JSON, or has no sources.
+    Json(serde_json::Error),
+    /// Fields have values of other types.
+    Fields {
+        /// The first of them, and its reason.
+        first: String,
+        /// The number of the others.
+        more: usize,
+    },
+}
+
+impl fmt::Display for SyncStateError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SyncStateError::Json(error) => error.fmt(formatter),
+            SyncStateError::Fields { first, more: 0 } => formatter.write_str(first),
+            SyncStateError::Fields { first, more } => write!(formatter, "{first}; and {more} more"),
+        }
+    }
+}
+
+impl std::error::Error for SyncStateError {}
+
+/// The file before the states of its sources are read.
+#[derive(Deserialize)]
+struct SyncDocument {
+    sources: BTreeMap<String, Value>,
+}
+
 impl SyncState {
     /// Parses the file.
     ///
     /// # Errors
     /// If it is damaged.
-    pub fn parse(json: &[u8]) -> Result<SyncState, serde_json::Error> {
-        serde_json::from_slice(json)
+    pub fn parse(json: &[u8]) -> Result<SyncState, SyncStateError> {
+        let document: SyncDocument = serde_json::from_slice(json).map_err(SyncStateError::Json)?;
+        let mut state = SyncState::default();
+        let mut problems = Vec::new();
+        for (id, entry) in document.sources {
+            let Value::Object(fields) = entry else {
+                problems.push(format!("sources.{id}: is not an object"));
+                continue;
+            };
+            problems.extend(field_problems(&id, &fields));
+            let source = SourceState::deserialize(Value::Object(fields));
+            state.sources.insert(id, source.unwrap_or_default());
+        }
+        let more = problems.len().saturating_sub(1);
+        match problems.into_iter().next() {
+            None => Ok(state),
+            Some(first) => Err(SyncStateError::Fields { first, more }),
+        }
     }
 
     /// Renders the file.
@@ -79,6 +129,19 @@ impl SourceState {
         let since = self.succeeded_at.or(self.began_at)?;
         Some(u64::try_from(now.unix() - since.unix()).unwrap_or(0))
     }
+}
+
+/// Returns each field of a source that cannot be read, with the reason.
+fn field_problems(id: &str, fields: &Map<String, Value>) -> Vec<String> {
+    let mut problems = Vec::new();
+    for (name, value) in fields {
+        // Every field may be missing, so each can be read alone.
+        let alone = Map::from_iter([(name.clone(), value.clone())]);
+        if let Err(error) = SourceState::deserialize(Value::Object(alone)) {
+            problems.push(format!("sources.{id}.{name}: {error}"));
+        }
+    }
+    problems
 }
 
 fn read_time<'d, D: serde::Deserializer<'d>>(
@@ -108,6 +171,29 @@ mod tests {
         let mut state = SyncState::default();
         state.sources.insert("google".to_owned(), source);
         assert_eq!(SyncState::parse(state.render().as_bytes()).unwrap(), state);
+    }
+
+    #[test]
+    fn every_damaged_field_is_counted_and_the_first_is_named_with_its_reason() {
+        let time = "sources.a.tried_at: is not a time such as 2026-11-21T09:00:00Z";
+        for (json, expected) in [
+            (r#"{"sources":{"a":{"tried_at":"soon"}}}"#, time.to_owned()),
+            (
+                r#"{"sources":{"a":{"tried_at":"soon","added":-1},"b":{"error":7,"failures":2}}}"#,
+                format!("{time}; and 2 more"),
+            ),
+            (
+                r#"{"sources":{"a":[]}}"#,
+                "sources.a: is not an object".to_owned(),
+            ),
+            (
+                "{}",
+                "missing field `sources` at line 1 column 2".to_owned(),
+            ),
+        ] {
+            let error = SyncState::parse(json.as_bytes()).unwrap_err();
+            assert_eq!(error.to_string(), expected, "{json}");
+        }
     }
 
     #[test]
