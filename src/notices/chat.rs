@@ -1,19 +1,21 @@
 //! The forms in which chats take messages, by their documentation. Nothing that a review says becomes a link with a label,
-//! a mention of a user, or bold.
+//! a mention of a user, bold, a quote or a list.
 //!
-//! - Slack: <https://docs.slack.dev/messaging/formatting-message-text>; a section has at most 3,000 characters.
+//! - Slack: <https://docs.slack.dev/messaging/formatting-message-text>; a section has at most 3,000 characters. Only the type
+//!   `plain_text` has no styles (<https://docs.slack.dev/reference/block-kit/composition-objects/text-object>).
 //! - Discord: <https://discord.com/developers/docs/resources/webhook#execute-webhook>; a title has at most 256 characters,
 //!   and a description 4,096.
 //! - Microsoft Teams: an adaptive card for the workflow "when a Teams webhook request is received"; at most 28 KB.
 //! - Telegram: <https://core.telegram.org/bots/api#sendmessage>; at most 4,096 characters.
-//! - Google Chat: <https://developers.google.com/workspace/chat/quickstart/webhooks>; at most 32,000 bytes.
+//! - Google Chat: <https://developers.google.com/workspace/chat/quickstart/webhooks>; at most 32,000 bytes. Of its two
+//!   syntaxes (<https://developers.google.com/workspace/chat/format-messages>) only Markdown has escapes.
 
 use serde_json::{Value, json};
 
 use super::message::NoticeMessage;
 
 /// Characters that Discord reads as markup.
-const DISCORD_MARKS: &str = "\\*_~`>|#[]()-:@<";
+const DISCORD_MARKS: &str = "\\*_~`>|#[]()-.:@<";
 
 /// Returns the body for Slack.
 pub(super) fn slack(message: &NoticeMessage) -> Value {
@@ -22,7 +24,7 @@ pub(super) fn slack(message: &NoticeMessage) -> Value {
     let heading = lines(&[&format!("*{title}*"), &stars]);
     let mut blocks = vec![slack_section(&heading)];
     if !message.text.is_empty() {
-        blocks.push(slack_section(&escape_slack(&message.text)));
+        blocks.push(slack_plain_section(&message.text));
     }
     let link = format!("<{}|{}>", message.link, escape_slack(&message.link_label));
     let business = escape_slack(&message.business);
@@ -36,14 +38,26 @@ fn slack_section(text: &str) -> Value {
     json!({"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": true}})
 }
 
-/// Escapes the three characters of Slack's links, mentions and escapes, and replaces those of its styles.
+/// Returns a section without styles. Escapes would not do for a whole text: Slack has none for its styles and lists, and reads
+/// an escaped `>` at the beginning of a line as a quote.
+fn slack_plain_section(text: &str) -> Value {
+    let text = escape_slack_marks(text);
+    json!({"type": "section", "text": {"type": "plain_text", "text": text, "emoji": false}})
+}
+
+/// Replaces the characters of Slack's styles, and escapes all others that it reads as markup.
 fn escape_slack(text: &str) -> String {
-    let text = without_styles(text).replace('&', "&amp;");
+    escape_slack_marks(&without_styles(text))
+}
+
+/// Escapes the three characters of Slack's links, mentions and escapes.
+fn escape_slack_marks(text: &str) -> String {
+    let text = text.replace('&', "&amp;");
     text.replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Replaces the characters that Slack and Google Chat read as bold, italic, struck or code, and for which they have no escape,
-/// by others that look like them. Within a word, such as an address, they are no style.
+/// Replaces the characters that Slack reads as bold, italic, struck or code within a line by others that look like them. Within
+/// a word, such as an address, they are no style.
 fn without_styles(text: &str) -> String {
     let mut replaced = String::with_capacity(text.len());
     let mut is_in_word = false;
@@ -79,9 +93,14 @@ pub(super) fn discord(message: &NoticeMessage) -> Value {
 
 /// Puts a backslash before each character of Discord's markup.
 fn escape_discord(text: &str) -> String {
+    with_backslashes(text, |character| DISCORD_MARKS.contains(character))
+}
+
+/// Puts a backslash before each character that `is_mark` accepts.
+fn with_backslashes(text: &str, is_mark: impl Fn(char) -> bool) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     for character in text.chars() {
-        if DISCORD_MARKS.contains(character) {
+        if is_mark(character) {
             escaped.push('\\');
         }
         escaped.push(character);
@@ -129,7 +148,10 @@ fn teams_text(mut run: Value) -> Value {
 /// Returns the body for Telegram's `sendMessage`. Without `parse_mode` its text has no markup, but `@` begins a mention
 /// unless a zero-width space follows it.
 pub(super) fn telegram(message: &NoticeMessage, chat_id: Option<&str>) -> Value {
-    let text = plain(message).replace('@', "@\u{200b}");
+    let heading = lines(&[&message.title, &message.star_line()]);
+    let link = format!("{}: {}", message.link_label, message.link);
+    let text = paragraphs(&[&heading, &message.text, &lines(&[&link, &message.business])]);
+    let text = text.replace('@', "@\u{200b}");
     let mut body = json!({"text": text, "link_preview_options": {"is_disabled": true}});
     if let Some(chat_id) = chat_id {
         body["chat_id"] = Value::from(chat_id);
@@ -139,30 +161,33 @@ pub(super) fn telegram(message: &NoticeMessage, chat_id: Option<&str>) -> Value 
 
 /// Returns the body for Google Chat.
 pub(super) fn google_chat(message: &NoticeMessage) -> Value {
-    let escaped = NoticeMessage {
-        title: escape_google_chat(&message.title),
-        text: escape_google_chat(&message.text),
-        business: escape_google_chat(&message.business),
-        ..message.clone()
-    };
-    json!({"text": plain(&escaped)})
+    let heading = lines(&[&escape_google_chat(&message.title), &message.star_line()]);
+    let label = escape_google_chat(&message.link_label);
+    let link = format!("[{label}]({})", message.link);
+    let foot = lines(&[&link, &escape_google_chat(&message.business)]);
+    let text = paragraphs(&[&heading, &escape_google_chat(&message.text), &foot]);
+    // Without two spaces before it, the end of a line is a space (CommonMark 0.31.2, §6.7).
+    let text = text.replace('\n', "  \n");
+    json!({"text": text, "markupSyntax": "MARKUP_SYNTAX_MARKDOWN"})
 }
 
-/// Replaces the characters of Google Chat's styles. `<` begins links and mentions, and `]` ends the label of a link, unless a
-/// zero-width space follows.
+/// Puts a backslash before all ASCII punctuation (CommonMark 0.31.2, §2.4). `<` begins mentions, which are no part of
+/// CommonMark, unless a zero-width space follows it.
 fn escape_google_chat(text: &str) -> String {
-    let text = without_styles(text).replace('<', "<\u{200b}");
-    text.replace(']', "]\u{200b}")
+    let mut escaped = Vec::new();
+    for line in text.lines() {
+        // A line that is indented by four spaces would be code.
+        let line = with_backslashes(line.trim_start(), |character| {
+            character.is_ascii_punctuation()
+        });
+        escaped.push(line);
+    }
+    escaped.join("\n").replace('<', "<\u{200b}")
 }
 
-/// Returns the message as text without markup: heading, text and link, with a blank line between them.
-fn plain(message: &NoticeMessage) -> String {
-    let heading = lines(&[&message.title, &message.star_line()]);
-    let foot = format!(
-        "{}: {}\n{}",
-        message.link_label, message.link, message.business
-    );
-    joined(&[&heading, &message.text, &foot], "\n\n")
+/// Joins the texts that are not empty, with a blank line between them.
+fn paragraphs(texts: &[&str]) -> String {
+    joined(texts, "\n\n")
 }
 
 /// Joins the texts that are not empty as lines.
@@ -303,29 +328,76 @@ mod tests {
     fn google_chat_gets_no_mention_or_link_with_a_label_from_a_review() {
         let body = google_chat(&hostile());
         let text = body["text"].as_str().expect("a text");
-        assert!(text.contains("<\u{200b}users/all>"), "{text}");
-        assert!(text.contains("[x]\u{200b}(https://evil.example)"), "{text}");
+        assert!(text.contains("\\<\u{200b}users\\/all\\>"), "{text}");
+        assert!(
+            text.contains("\\[x\\]\\(https\\:\\/\\/evil\\.example\\)"),
+            "{text}"
+        );
+    }
+
+    /// A text with each style of the chats.
+    const STYLED: &str = "*bold* _italic_ ~struck~ `code` x.example/a_b\n> quote\n- item\n* item\n1. first\n\n    code\n# big";
+
+    /// A message with styles in all its texts.
+    fn styled() -> NoticeMessage {
+        NoticeMessage {
+            title: "*bold* _italic_ ~struck~ `code` a_b".to_owned(),
+            text: STYLED.to_owned(),
+            link: "https://reviews.example/reviews/a_b".to_owned(),
+            business: "*Bold* & Co.".to_owned(),
+            ..longest('x')
+        }
     }
 
     #[test]
-    fn slack_and_google_chat_get_no_style_from_a_review() {
-        let styled = "*bold* _italic_ ~struck~ `code` x.example/a_b";
-        let message = NoticeMessage {
-            title: styled.to_owned(),
-            text: styled.to_owned(),
-            link: "https://reviews.example/reviews/a_b".to_owned(),
-            business: styled.to_owned(),
-            ..longest('x')
-        };
-        let expected = "\u{2217}bold\u{2217} \u{2cd}italic\u{2cd} \u{223c}struck\u{223c} \u{2cb}code\u{2cb} x.example/a_b";
-        let body = slack(&message);
+    fn slack_gets_no_style_from_a_review() {
+        let body = slack(&styled());
+        let title = "\u{2217}bold\u{2217} \u{2cd}italic\u{2cd} \u{223c}struck\u{223c} \u{2cb}code\u{2cb} a_b";
         let heading = body["blocks"][0]["text"]["text"].as_str().expect("a text");
-        assert_eq!(heading, format!("*{expected}*\n★★☆☆☆"));
-        assert_eq!(body["blocks"][1]["text"]["text"], expected);
-        assert_eq!(body["text"], format!("{expected}\n★★☆☆☆"));
-        let body = google_chat(&message);
-        let link = "Read the review: https://reviews.example/reviews/a_b";
-        let whole = format!("{expected}\n★★☆☆☆\n\n{expected}\n\n{link}\n{expected}");
-        assert_eq!(body["text"], whole);
+        assert_eq!(heading, format!("*{title}*\n★★☆☆☆"));
+        assert_eq!(body["text"], format!("{title}\n★★☆☆☆"));
+        let text = STYLED.replace('>', "&gt;");
+        let plain = json!({"type": "plain_text", "text": text, "emoji": false});
+        assert_eq!(body["blocks"][1]["text"], plain);
+        let foot = "<https://reviews.example/reviews/a_b|Read the review> · \u{2217}Bold\u{2217} &amp; Co.";
+        assert_eq!(body["blocks"][2]["text"]["text"], foot);
+    }
+
+    #[test]
+    fn google_chat_gets_no_style_from_a_review() {
+        let body = google_chat(&styled());
+        assert_eq!(body["markupSyntax"], "MARKUP_SYNTAX_MARKDOWN");
+        let expected = [
+            r"\*bold\* \_italic\_ \~struck\~ \`code\` a\_b",
+            "★★☆☆☆",
+            "",
+            r"\*bold\* \_italic\_ \~struck\~ \`code\` x\.example\/a\_b",
+            r"\> quote",
+            r"\- item",
+            r"\* item",
+            r"1\. first",
+            "",
+            "code",
+            r"\# big",
+            "",
+            "[Read the review](https://reviews.example/reviews/a_b)",
+            r"\*Bold\* \& Co\.",
+        ];
+        assert_eq!(body["text"], expected.join("  \n"));
+    }
+
+    #[test]
+    fn discord_gets_no_style_from_a_review() {
+        let body = discord(&styled());
+        let expected = r"★★☆☆☆
+\*bold\* \_italic\_ \~struck\~ \`code\` x\.example/a\_b
+\> quote
+\- item
+\* item
+1\. first
+
+    code
+\# big";
+        assert_eq!(body["embeds"][0]["description"], expected);
     }
 }
