@@ -332,3 +332,21 @@ fn a_title_names_the_words_found_without_function_words() {
     }
     assert!(with_words > 0, "no title has words");
 }
+
+#[test]
+fn a_topic_of_the_operator_without_a_label_is_named_by_its_phrase() {
+    let data = DataDir::sample();
+    let mut insights = service().get("/insights.json").json();
+    let topic = json!({
+        "phrase": "parking", "polarity": "negative", "five_star_count": 1, "low_star_count": 5, "weight": 3.0,
+    });
+    let mut labelled = topic.clone();
+    labelled["label"] = json!("parking: full");
+    insights["topics"] = json!([topic, labelled]);
+    data.write("insights.json", &insights.to_string());
+    let server = Server::start_on(data.path());
+    let summary = answer(&server, "get_insights", &json!({}));
+    let topics = &summary["structuredContent"]["topics"];
+    assert_eq!(topics[0]["label"], "parking");
+    assert_eq!(topics[1]["label"], "parking: full");
+}
