@@ -17,6 +17,7 @@ mod handover;
 mod handshake;
 mod http;
 mod neighbors;
+mod older;
 mod pause;
 #[cfg(feature = "postgres")]
 mod postgres;
