@@ -6,7 +6,9 @@ tools=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/
 work=$ci_dir/coverage
 mkdir -p "$work"
 
-# Only our packages are instrumented; their dependencies are built as for any other test.
+# A folder of its own: otherwise the instrumented program would stay in `target/debug`, where other steps start it.
+export CARGO_TARGET_DIR=$work/target
+# Only our packages are instrumented, because the others would take time and say nothing.
 wrapper=$work/rustc
 printf '#!/bin/sh\nexec "$@" -Cinstrument-coverage\n' >"$wrapper"
 chmod +x "$wrapper"
