@@ -58,7 +58,7 @@ impl Pages {
                     });
                 }
             }
-            subjects.push(Subject { mention, count });
+            subjects.push(CountedMention { mention, count });
         }
         let data = json_ld::review_page(snapshot, &review, &url);
         rendered(&ReviewPage {
@@ -176,7 +176,7 @@ struct Related {
 }
 
 /// A person or service that the review mentions.
-struct Subject<'r> {
+struct CountedMention<'r> {
     mention: &'r MentionLink,
     /// How many reviews mention it; "" if they were not counted.
     count: String,
@@ -204,7 +204,7 @@ struct ReviewPage<'p> {
     owner: &'p str,
     check: String,
     confirmation: String,
-    subjects: Vec<Subject<'p>>,
+    subjects: Vec<CountedMention<'p>>,
     /// A `mailto:` URL.
     mail: String,
     all: String,

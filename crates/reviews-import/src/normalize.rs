@@ -119,7 +119,7 @@ pub(super) fn normalize(
     if is_summary(record) {
         return Err(RecordError::Summary);
     }
-    let values = Values::of(record, source)?;
+    let values = RecordValues::of(record, source)?;
     let id = match own_id(record, &values.platform) {
         Some(own) => own,
         None => values.derived_id(record, source),
@@ -144,7 +144,7 @@ pub(super) fn normalize(
 }
 
 /// The values of a record that can be wrong, once they are right.
-struct Values {
+struct RecordValues {
     author: String,
     platform: String,
     stars: Stars,
@@ -156,8 +156,8 @@ struct Values {
     verified: Option<bool>,
 }
 
-impl Values {
-    fn of(record: &Record, source: &ImportSource<'_>) -> Result<Values, RecordError> {
+impl RecordValues {
+    fn of(record: &Record, source: &ImportSource<'_>) -> Result<RecordValues, RecordError> {
         let mut wrong: Vec<RecordError> = Vec::new();
         for sentence in &record.unread {
             wrong.push(RecordError::Invalid(sentence.clone()));
@@ -176,7 +176,7 @@ impl Values {
         let reply = note(reply(record, day, source), &mut wrong).flatten();
         let verified = note(verified(record), &mut wrong).flatten();
         match (stars, date) {
-            (Some(stars), Some(date)) if wrong.is_empty() => Ok(Values {
+            (Some(stars), Some(date)) if wrong.is_empty() => Ok(RecordValues {
                 author,
                 platform,
                 stars,

@@ -13,15 +13,15 @@ use crate::server::connections::Connections;
 const WINDOW: Duration = Duration::from_secs(10);
 
 /// A connection with a clock of its own.
-struct Bench {
+struct ClockedConnection {
     accepted: Instant,
     state: ConnectionState,
 }
 
-impl Bench {
-    fn new() -> Bench {
+impl ClockedConnection {
+    fn new() -> ClockedConnection {
         let accepted = Instant::now();
-        Bench {
+        ClockedConnection {
             accepted,
             state: ConnectionState::new(accepted),
         }
@@ -62,71 +62,71 @@ fn s(seconds: u64) -> Duration {
 
 #[test]
 fn a_connection_stalls_20_s_after_its_last_byte_while_a_request_is_handled() {
-    let bench = Bench::new();
-    let state = bench.at(s(1));
+    let connection = ClockedConnection::new();
+    let state = connection.at(s(1));
     state.note_read(1);
     state.note_request();
-    bench.at(s(15)).note_read(1);
-    bench.assert_ends(s(35), Ending::Stalled);
+    connection.at(s(15)).note_read(1);
+    connection.assert_ends(s(35), Ending::Stalled);
 }
 
 #[test]
 fn a_reader_below_the_least_rate_is_dropped_when_its_bytes_are_used_up() {
-    let bench = Bench::new();
-    owe(&bench, s(1));
-    bench.assert_ends(s(1) + WINDOW, Ending::SlowReader);
+    let connection = ClockedConnection::new();
+    owe(&connection, s(1));
+    connection.assert_ends(s(1) + WINDOW, Ending::SlowReader);
     let written = 4_096 * 5 - 1;
-    bench.at(s(10)).note_written(written);
+    connection.at(s(10)).note_written(written);
     // Each 4,096 bytes earn a second.
     let earned = s(written as u64) / 4_096;
-    bench.assert_ends(s(1) + WINDOW + earned, Ending::SlowReader);
+    connection.assert_ends(s(1) + WINDOW + earned, Ending::SlowReader);
 }
 
 #[test]
 fn a_burst_earns_five_times_the_time_and_no_more() {
-    let bench = Bench::new();
-    owe(&bench, s(1));
-    bench.assert_ends(s(1) + WINDOW, Ending::SlowReader);
-    bench.at(s(2)).note_written(100 << 20);
-    bench.assert_ends(s(2) + WINDOW * 5, Ending::SlowReader);
-    bench.at(s(40));
-    bench.assert_ends(s(2) + WINDOW * 5, Ending::SlowReader);
+    let connection = ClockedConnection::new();
+    owe(&connection, s(1));
+    connection.assert_ends(s(1) + WINDOW, Ending::SlowReader);
+    connection.at(s(2)).note_written(100 << 20);
+    connection.assert_ends(s(2) + WINDOW * 5, Ending::SlowReader);
+    connection.at(s(40));
+    connection.assert_ends(s(2) + WINDOW * 5, Ending::SlowReader);
 }
 
 #[test]
 fn a_closing_connection_gets_a_short_time() {
-    let bench = Bench::new();
-    bench.exchange(s(3));
-    bench.at(s(4)).note_closing();
-    bench.assert_ends(s(4) + CLOSING, Ending::Stalled);
+    let connection = ClockedConnection::new();
+    connection.exchange(s(3));
+    connection.at(s(4)).note_closing();
+    connection.assert_ends(s(4) + CLOSING, Ending::Stalled);
 }
 
 #[test]
 fn a_large_reply_does_not_use_up_idle_time() {
-    let bench = Bench::new();
-    owe(&bench, s(1));
-    let state = bench.at(s(300));
+    let connection = ClockedConnection::new();
+    owe(&connection, s(1));
+    let state = connection.at(s(300));
     state.note_written(1 << 20);
     state.is_blocked.set(false);
-    bench.assert_ends(s(360), Ending::Idle);
+    connection.assert_ends(s(360), Ending::Idle);
 }
 
 #[test]
 fn pings_do_not_keep_an_http2_connection_without_requests() {
-    let bench = Bench::new();
-    bench.state.is_http2.set(true);
-    bench.exchange(s(3));
+    let connection = ClockedConnection::new();
+    connection.state.is_http2.set(true);
+    connection.exchange(s(3));
     for second in (5..60).step_by(5) {
-        let state = bench.at(s(second));
+        let state = connection.at(s(second));
         state.note_read(1);
         state.note_written(17);
     }
-    bench.assert_ends(s(63), Ending::Idle);
+    connection.assert_ends(s(63), Ending::Idle);
 }
 
 /// A request arrives at `now`, and its response does not fit into the socket.
-fn owe(bench: &Bench, now: Duration) {
-    let state = bench.at(now);
+fn owe(connection: &ClockedConnection, now: Duration) {
+    let state = connection.at(now);
     state.note_read(1);
     state.note_request();
     state.note_answer();
