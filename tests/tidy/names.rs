@@ -1,8 +1,8 @@
-//! Finds type names that stand for more than one thing: in the whole workspace a name belongs to one type.
+//! Finds type names that stand for more than one thing: in all crates a name belongs to one type, tests included.
 
 use std::collections::BTreeMap;
 
-use super::source::sources;
+use super::source::sources_with_tests;
 
 #[test]
 fn a_type_name_stands_for_one_type() {
@@ -18,10 +18,10 @@ fn a_type_name_stands_for_one_type() {
     super::report(faults);
 }
 
-/// The locations of all types of product code, by name.
+/// The locations of all types, by name.
 fn types_by_name() -> BTreeMap<String, Vec<String>> {
     let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for source in sources() {
+    for source in sources_with_tests() {
         for (line, name) in source.types() {
             let location = format!("{}:{line}", source.path);
             types.entry(name).or_default().push(location);

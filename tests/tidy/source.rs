@@ -48,7 +48,7 @@ const CRATES: &[Krate] = &[
     },
 ];
 
-/// One product file.
+/// One file.
 pub(crate) struct Source {
     /// The path from the workspace's root, such as `src/http/router.rs`.
     pub(crate) path: String,
@@ -64,20 +64,44 @@ pub(crate) struct Source {
 pub(crate) fn sources() -> &'static [Source] {
     static SOURCES: OnceLock<Vec<Source>> = OnceLock::new();
     SOURCES.get_or_init(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut sources = Vec::new();
-        for krate in CRATES {
-            let files = files_below(&root.join(krate.folder));
-            assert!(!files.is_empty(), "{}: no such crate", krate.folder);
-            for path in files {
-                let relative = path.strip_prefix(root).expect("a path below the root");
-                if is_product(relative) {
-                    sources.push(Source::of(&relative.to_string_lossy(), &read(&path)));
-                }
+        for path in rust_files() {
+            if is_product(Path::new(&path)) {
+                sources.push(Source::of(&path, &read(&root().join(&path))));
             }
         }
         sources
     })
+}
+
+/// All files of our crates, whose tests are not blanked out, in the order of their paths.
+pub(crate) fn sources_with_tests() -> Vec<Source> {
+    let mut sources = Vec::new();
+    for path in rust_files() {
+        let text = read(&root().join(&path));
+        sources.push(Source::until(text.len(), &path, &text));
+    }
+    sources
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The paths of all Rust files of our crates, from the workspace's root.
+fn rust_files() -> Vec<String> {
+    let mut paths = Vec::new();
+    for krate in CRATES {
+        let files = files_below(&root().join(krate.folder));
+        assert!(!files.is_empty(), "{}: no such crate", krate.folder);
+        for path in files {
+            let path = path.strip_prefix(root()).expect("a path below the root");
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                paths.push(path.to_string_lossy().into_owned());
+            }
+        }
+    }
+    paths
 }
 
 /// The source folders of the crates that the rules hold for.
@@ -96,10 +120,9 @@ pub(crate) fn crates_found() -> Vec<String> {
     found
 }
 
-/// Whether `path` is a Rust file outside of folders and files named `tests`.
+/// Whether the Rust file `path` is outside of folders and files named `tests`.
 fn is_product(path: &Path) -> bool {
-    let is_rust = path.extension().is_some_and(|extension| extension == "rs");
-    is_rust && !path.with_extension("").iter().any(|name| name == "tests")
+    !path.with_extension("").iter().any(|name| name == "tests")
 }
 
 /// Every file below `path`, which may be a file itself, except build directories.
@@ -133,7 +156,11 @@ impl Source {
             let line = text[at + mark.len()..].lines().next()?;
             line.ends_with("mod tests {").then_some(at)
         });
-        let tests = tests.unwrap_or(text.len());
+        Source::until(tests.unwrap_or(text.len()), path, text)
+    }
+
+    /// Reads a file whose tests begin at the byte `tests`.
+    fn until(tests: usize, path: &str, text: &str) -> Source {
         let mut code = blank_text(text.as_bytes());
         blank(&mut code[tests..]);
         let declared = text[..tests].matches("#[cfg(test)]\n").count();
