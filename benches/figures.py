@@ -234,11 +234,11 @@ def build(is_small):
     return {"build": rows}
 
 
-HTTP = ["src/http", "src/server", "crates/reviewd-wire/src", "benches/compare/http-peers", "benches/compare/http.sh"]
+HTTP = ["src/http", "src/server", "crates/reviewd-wire/src"]
 SEARCH = ["src/search", "crates/substring-index", "benches/compare/search-peers", "benches/compare/search.sh"]
 START = ["src/server", "src/search", "src/snapshot", "src/insights", "src/pages", "crates/substring-index", "crates/reviewd-data"]
 MEASUREMENTS = {
-    "requests": Measurement(12, ["taskset", "curl", "nginx"], HTTP, {
+    "requests": Measurement(12, ["taskset", "curl", "nginx"], [*HTTP, "benches/compare/http-peers", "benches/compare/http.sh"], {
         "requests": Figure("Requests per second and core", "equal bytes and header fields; median of five rounds in turn, lines: least and most", "per second of CPU", is_plotted=True),
         "made": Figure("Responses made for a request, beside stored ones of the same bytes", "median of five rounds in turn", "per second of CPU"),
     }, requests),
@@ -253,7 +253,7 @@ MEASUREMENTS = {
         "ranked": Figure("Ranked search of 141 questions", "CPU time of one thread", "µs"),
         "calls": Figure("Every MCP tool on the sample", "CPU time of the server, and times that of a ping in turn", "µs and pings"),
     }, answers),
-    "mcp": Measurement(4, ["taskset", "curl"], ["src/mcp", *HTTP[:4], "benches/compare/mcp-peer", "benches/compare/mcp.sh"], {
+    "mcp": Measurement(4, ["taskset", "curl"], ["src/mcp", *HTTP, "benches/compare/mcp-peer", "benches/compare/mcp.sh"], {
         "mcp": Figure("MCP calls per second and core", "search_reviews, 10 of 500 reviews; median of five rounds in turn, lines: least and most", "per second of CPU", is_plotted=True),
     }, mcp),
     "starts": Measurement(10, [], [*START, "benches/compare/http_start.py"], {
@@ -267,7 +267,7 @@ MEASUREMENTS = {
     "deliveries": Measurement(8, [], ["src/server/hub.rs", "crates/websub-hub", "benches/fanout.rs"], {
         "deliveries": Figure("A changed feed of 29 kB to HTTPS subscribers", "each a host of its own, on the same cores", "as the columns say"),
     }, deliveries),
-    "instructions": Measurement(8, ["valgrind"], [*HTTP[:4], "src/mcp", "src/pages", "src/search", "benches/request.rs"], {
+    "instructions": Measurement(8, ["valgrind"], [*HTTP, "src/mcp", "src/pages", "src/search", "benches/request.rs"], {
         "instructions": Figure("Instructions of reviewd's own code for a request", "1,000 reviews, callgrind, mean of 400 requests", "instructions"),
     }, instructions),
     # Of our own code a commit changes too little to make this figure older.

@@ -1,4 +1,4 @@
-# Functions shared by http.sh and mcp.sh, which source this file in the package's root with `set -euo pipefail`.
+# Functions shared by http.sh, mcp.sh and profile.sh, which source this file in the package's root with `set -euo pipefail`.
 
 # A directory for all files of a comparison, removed at the end.
 work=$(mktemp -d)
@@ -24,7 +24,12 @@ build() { # package...
     fi
     local packages=() package
     for package; do packages+=(--package "$package"); done
-    cargo build --release --locked --quiet --manifest-path benches/compare/Cargo.toml "${packages[@]}"
+    build_peers "${packages[@]}"
+}
+
+# Builds parts of the peers' workspace.
+build_peers() { # cargo's arguments...
+    cargo build --release --locked --quiet --manifest-path benches/compare/Cargo.toml "$@"
 }
 
 # Starts a server on core 0 and waits until it answers a GET of the path without an error status, or, for `any:PATH`,

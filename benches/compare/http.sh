@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Compares the cost of the same documents in reviewd, nginx, bare hyper, axum and actix-web.
 #
-#   benches/compare/http.sh              all servers, 5 rounds of 1 s for each of eleven requests; about 13 minutes
+#   benches/compare/http.sh              all servers, 5 rounds of 1 s for each of twelve requests; about 13 minutes
 #   benches/compare/http.sh reviewd bare-hyper            only these; reviewd always comes first
 #
-# Needs Linux, two cores, taskset and GNU's tools, curl, and nginx for its rows, which are left out without it.
+# Needs Linux, two cores, taskset and GNU's tools, curl with HTTP/2, and nginx for its rows, which are left out without it.
 # Servers run on core 0 with one thread, one after the other, and the client on core 1. The peers serve recorded bytes
 # and header fields of reviewd, and every response is compared before it is measured. The client never sleeps while CPU
 # is measured and copies no large body, so no server pays for waking it, and every server that is not faster than the
-# client is busy all the time.
+# client is busy all the time. Over HTTP/2, which only reviewd and bare hyper speak here, a connection has eight requests
+# in flight.
 # On a machine with other work, only the ratio of CPU per request is reliable (utime and stime of the server's process);
 # requests per second need two idle cores. The system's TCP congestion control affects every figure: Linux's default is
 # cubic, and bbr, which sets a timer for each train of packets, doubles the cost of a megabyte on loopback.
@@ -19,6 +20,7 @@
 #   CSV=""                               a file to which each round is appended, for benches/figures.py
 #   REVIEWS=100000                       reviews of the service that answers the searches
 #   REVIEWD=target/dist/reviewd          a built reviewd; without it, reviewd is built here
+#   BARE_HYPER=FILE                      a built bare hyper, such as profile.sh's; without it, it is built here
 #   FLAGS="--flag value"                 more flags for reviewd
 #   PORT=18620                           the first of ten ports to listen on
 set -euo pipefail
@@ -61,9 +63,11 @@ done
 review=$(curl --silent --fail "${documents#*@}/api/reviews/search?limit=1" | grep -o '"id":"[^"]*' | head -n 1 | cut -d '"' -f 4)
 [ -n "$review" ] || { echo "no review" >&2; exit 1; }
 
-# The requests: name, target, instance of reviewd (`documents` or `search`), and a header field: none, `gzip` or `tag`.
+# The requests: name, target, instance of reviewd (`documents` or `search`), and what is not as usual: nothing, a header
+# field (`gzip` or `tag`), or the protocol (`http2`).
 cases=(
     "small document|/favicon.svg|documents|"
+    "small document, HTTP/2|/favicon.svg|documents|http2"
     "document of 5 to 10 KB|/reviews.jsonld|documents|"
     "304|/reviews.jsonld|documents|tag"
     "large document|/reviews.json|documents|"
@@ -154,7 +158,9 @@ for server in $servers; do
     reviewd) continue ;;
     nginx) start_nginx "$next" ;;
     *)
-        start "$server" "$next" /favicon.svg "$peers/$server" "$recorded" "127.0.0.1:$next"
+        program=$peers/$server
+        if [ "$server" = bare-hyper ]; then program=${BARE_HYPER:-$program}; fi
+        start "$server" "$next" /favicon.svg "$program" "$recorded" "127.0.0.1:$next"
         contenders+=("$server=${started[-1]}@127.0.0.1:$next")
         ;;
     esac
@@ -163,16 +169,22 @@ done
 
 sysctl net.ipv4.tcp_congestion_control 2>/dev/null || true
 # Writes the request of a case for a server, after a check that its response has the bytes and the header fields of
-# reviewd's, except for a file server's validators. Fails if the server has no such document.
-prepare() { # contender's name, address, target, header field
-    local file variant recorded_status fields=() expected
+# reviewd's, except for a file server's validators. Fails if the server has no such document, or no HTTP/2.
+prepare() { # contender's name, address, target, what is not as usual
+    local file variant recorded_status options=() expected version=1.1
     IFS=$'\t' read -r _ file variant recorded_status < <(grep -F "$3"$'\t' "$recorded/index.tsv")
     expected=$recorded/$file
-    if [ "$4" = gzip ]; then
-        fields=(--header "$gzip")
+    case $4 in
+    gzip)
+        options=(--header "$gzip")
         expected=$recorded/$variant
-    fi
-    ask "$2" "$3" "${fields[@]}" 2>/dev/null || return 1
+        ;;
+    http2)
+        options=(--http2-prior-knowledge)
+        version=2
+        ;;
+    esac
+    ask "$2" "$3" "${options[@]}" 2>/dev/null || return 1
     [ "$status" = "$recorded_status" ] || return 1
     cmp "$work/body" "$expected" >&2 || exit 1
     if grep -vE '^(etag|last-modified): ' "$recorded/$file.fields" | grep -vxFf "$work/fields" >&2; then
@@ -180,7 +192,7 @@ prepare() { # contender's name, address, target, header field
         exit 1
     fi
     {
-        printf 'GET %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: load\r\nAccept: */*\r\n' "$3"
+        printf 'GET %s HTTP/%s\r\nHost: localhost\r\nUser-Agent: load\r\nAccept: */*\r\n' "$3" "$version"
         case $4 in
         gzip) printf '%s\r\n' "$gzip" ;;
         tag) printf 'If-None-Match: %s\r\n' "$(tag_of "$work/fields")" ;;
@@ -195,13 +207,13 @@ echo
 echo "| request | bytes | server | CPU | ratio | requests/s |"
 echo "|---|---:|---|---:|---:|---:|"
 for case in "${cases[@]}"; do
-    IFS='|' read -r name target service field <<<"$case"
+    IFS='|' read -r name target service unusual <<<"$case"
     case $name in *"${ONLY:-}"*) ;; *) continue ;; esac
     loaded=()
     for contender in "${contenders[@]}"; do
         server=${contender%%=*} at=${contender#*=}
         if [ "$server" = reviewd ]; then at=${!service}; fi
-        if prepare "$server" "${at#*@}" "$target" "$field"; then loaded+=("$server=$at=$work/$server.request"); fi
+        if prepare "$server" "${at#*@}" "$target" "$unusual"; then loaded+=("$server=$at=$work/$server.request"); fi
     done
     # Time for the rounds of each server, and for a warm-up of a quarter round.
     timeout "$((${#loaded[@]} * (rounds + 2) * seconds + 60))" \
