@@ -1,7 +1,7 @@
 """Makes a program that counts what it executes answer requests as clients make them: documents, searches, MCP, errors.
 
 Usage: train.py PROGRAM DATA STATE. Starts the program, and stops it with SIGTERM, so that it writes its counts. The
-requests differ from those that benches/compare measures. They are drawn by a fixed seed.
+requests differ from those that benches/compare measures. They are drawn by a fixed seed. Most are sent over HTTP/1.1.
 """
 
 import json
@@ -15,7 +15,16 @@ import time
 
 CONNECTIONS = 32
 ROUNDS = 1_500
+HTTP2_CONNECTIONS = 8
+HTTP2_ROUNDS = 150
+HTTP2_STREAMS = 8
 SECONDS_TO_START = 600
+
+# Types and flags of HTTP/2's frames (RFC 9113 §6), and windows that no responses fill.
+DATA, HEADERS, RST_STREAM, SETTINGS, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 7, 8
+ACK = END_STREAM = 1
+END_HEADERS = 4
+WINDOW = (1 << 30).to_bytes(4, "big")
 
 DOCUMENTS = ["/", "/insights.json", "/api/feed.json", "/feed.xml", "/badge.svg", "/widget.js", "/llms.txt", "/sitemap.xml"]
 CODINGS = ["", "Accept-Encoding: gzip\r\n", "Accept-Encoding: gzip, deflate, br, zstd\r\n"]
@@ -144,6 +153,41 @@ def train(address, data):
             status = read_response(connection)[0].split(" ", 2)[1]
             statuses[status] = statuses.get(status, 0) + 1
     print("answers by status:", dict(sorted(statuses.items())))
+    for _ in range(HTTP2_CONNECTIONS):
+        train_http2(address, words)
+
+
+def train_http2(address, words):
+    """Requests documents and searches over HTTP/2, several at a time; of the responses only their ends are looked for."""
+    connection = socket.create_connection(address, timeout=60)
+    windows = frame(SETTINGS, 0, 0, b"\x00\x04" + WINDOW) + frame(WINDOW_UPDATE, 0, 0, WINDOW)
+    connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + windows)
+    received = connection.makefile("rb")
+    for number in range(HTTP2_ROUNDS):
+        for lane in range(HTTP2_STREAMS):
+            path = random.choice(DOCUMENTS) if random.random() < 0.7 else search_path(words)
+            connection.sendall(http2_get(2 * (number * HTTP2_STREAMS + lane) + 1, path))
+        under_way = HTTP2_STREAMS
+        while under_way > 0:
+            head = received.read(9)
+            if len(head) < 9 or head[3] in (RST_STREAM, GOAWAY):
+                sys.exit("the program ended a stream or a connection of HTTP/2")
+            received.read(int.from_bytes(head[:3], "big"))
+            if head[3] == SETTINGS and not head[4] & ACK:
+                connection.sendall(frame(SETTINGS, ACK, 0, b""))
+            if head[3] in (DATA, HEADERS) and head[4] & END_STREAM:
+                under_way -= 1
+
+
+def http2_get(stream, path):
+    """Returns a request without Huffman coding: GET, http and the codings from the static table (RFC 7541), then literals."""
+    literals = [(1, "localhost"), (4, path)]
+    block = b"\x82\x86" + b"".join(bytes([name, len(value)]) + value.encode() for name, value in literals) + b"\x90"
+    return frame(HEADERS, END_STREAM | END_HEADERS, stream, block)
+
+
+def frame(kind, flags, stream, payload):
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
 
 
 def main():
