@@ -75,9 +75,10 @@ pub(crate) fn round(server: &Server, time: Duration) -> Result<Round> {
         }
     }
     let round = server.end(&beginning, done, lanes[0].body())?;
-    let has_all = |lane: &Lane| lane.body_bytes == lane.responses as usize * round.body;
-    if !lanes.iter().all(has_all) {
-        return Err("responses of several lengths".into());
+    for lane in &lanes {
+        if lane.body_bytes != lane.responses as usize * round.body {
+            return Err("responses of several lengths".into());
+        }
     }
     Ok(round)
 }
