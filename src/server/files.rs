@@ -38,6 +38,14 @@ pub struct FileError {
     pub cause: ReadCause,
 }
 
+impl FileError {
+    /// Returns the error with the name of the file only, for `/readyz`, which is public.
+    pub(super) fn without_folder(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        format!("{}: {}", name.display(), self.cause)
+    }
+}
+
 /// An error of a file.
 #[derive(Debug, Error)]
 pub enum ReadCause {

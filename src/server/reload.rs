@@ -379,31 +379,36 @@ impl ReloadWorker {
     fn report_failure(&mut self, error: &LoadError) {
         self.record(ReloadOutcome::Refused);
         let mut problems = &[][..];
-        let mut message = error.to_string();
-        if let LoadError::Data(data) = error {
-            self.due_date = self.loader.future_date();
-            problems = &data.listed[..];
-            let plural = if data.total == 1 { "" } else { "s" };
-            message = format!("the changed dataset has {} problem{plural}", data.total);
-        }
-        if error.may_pass() {
+        let (message, public_message) = match error {
+            LoadError::Data(data) => {
+                self.due_date = self.loader.future_date();
+                problems = &data.listed[..];
+                let plural = if data.total == 1 { "" } else { "s" };
+                let message = format!("the changed dataset has {} problem{plural}", data.total);
+                (message.clone(), message)
+            }
+            LoadError::Read(file) => (error.to_string(), file.without_folder()),
+            _ => (error.to_string(), error.to_string()),
+        };
+        let tried_again = if error.may_pass() {
             self.retry.schedule(clock::instant());
-            message += "; it is tried again";
+            "; it is tried again"
         } else {
             self.retry.cancel();
-        }
+            ""
+        };
         for problem in problems {
             error!(%problem, "a data file is rejected");
         }
         let is_new = self.failure.as_ref() != Some(&message);
         if is_new || !problems.is_empty() {
-            error!("{message}; the previous data is still served");
+            error!("{message}{tried_again}; the previous data is still served");
         } else {
-            debug!("{message}; the previous data is still served");
+            debug!("{message}{tried_again}; the previous data is still served");
         }
         self.app.readiness.report(&Reason {
             details: problems.iter().map(without_value).collect(),
-            ..Reason::new(REFUSED, message.clone())
+            ..Reason::new(REFUSED, public_message + tried_again)
         });
         self.failure = Some(message);
     }

@@ -122,6 +122,18 @@ fn a_broken_file_changes_only_readyz_until_it_is_fixed() {
 }
 
 #[test]
+fn readyz_names_an_unreadable_file_without_its_folder() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let server = Server::start_on(data.path());
+    let file = data.path().join("reviews.json");
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    let refusal = wait_for_reason(&server, "reload_failed");
+    let message = "reviews.json: cannot be read: it is not a regular file; it is tried again";
+    assert_eq!(refusal["message"], message);
+}
+
+#[test]
 fn a_date_in_the_future_is_refused_until_it_is_reached() {
     let data = DataDir::with_reviews(3, FIRST);
     let server = Server::start_on(data.path());
