@@ -11,7 +11,8 @@
 //!
 //! For English, `text` is the output of the text model: without stars, about the mention; with stars, three fifths about
 //! the mention and two about its whole sentence. In other languages it is 0.75 for each listed opinion, plus the valences
-//! of emoji. These are added up in the clause of the mention; if their sum is 0, in its sentence.
+//! of emoji. These are added up in the clause of the mention; if their sum is 0, in its sentence. In a review of one or two
+//! stars, a clause that only tells what the reviewer asked for gives 1 to neutral instead.
 //!
 //! The largest sum decides, but praise and complaint must exceed the others by a margin (`star_weights`). Otherwise the
 //! mention counts and is listed as neutral.
@@ -43,6 +44,8 @@ pub(super) const NEUTRAL_WORDS_ONE_STAR: i32 = 46;
 /// Evidence for a complaint of a negation in a review of one or two stars, where no opinion is listed: "no doctor came" is
 /// one, in words that no list has.
 pub(super) const NEGATION: i32 = 24;
+/// Neutral evidence of a clause that only tells what the reviewer asked for, in a review of one or two stars.
+pub(super) const REQUEST: i32 = 64;
 /// Evidence of a phrase that is itself an opinion.
 pub(super) const OPINION: i32 = 80;
 
@@ -99,6 +102,9 @@ impl Sentence {
     /// on the own stars of `context`.
     pub(super) fn text(&self, target: Option<&Range<usize>>, context: &Context) -> Weights {
         if context.reader != Reader::English {
+            if is_low(context.rating) && context.opinion == 0 && self.is_request(target) {
+                return [0, REQUEST, 0];
+            }
             let mut praise = self.valence_near(target).clamp(-60, 60) * UNIT * 3 / 80;
             if praise == 0 && is_low(context.rating) && self.words.has_negation() {
                 praise = -NEGATION;
@@ -130,16 +136,26 @@ impl Sentence {
 
     /// Adds up the valences, in tenths, of the clause with the mention; those of the whole sentence if that has none.
     fn valence_near(&self, target: Option<&Range<usize>>) -> i32 {
-        let mut items = self.words.items.iter();
-        if let Some(range) = target
-            && let Some(item) = items.find(|item| item.end > range.start)
-        {
-            let near = self.valence(|other| other.clause == item.clause);
+        if let Some(clause) = self.clause(target) {
+            let near = self.valence(|other| other.clause == clause);
             if near != 0 {
                 return near;
             }
         }
         self.valence(|_| true)
+    }
+
+    /// Whether the clause with the mention only tells what the reviewer asked for.
+    fn is_request(&self, target: Option<&Range<usize>>) -> bool {
+        let clause = self.clause(target);
+        clause.is_some_and(|clause| self.words.is_request(clause))
+    }
+
+    /// The clause with the mention.
+    fn clause(&self, target: Option<&Range<usize>>) -> Option<u16> {
+        let range = target?;
+        let mut items = self.words.items.iter();
+        Some(items.find(|item| item.end > range.start)?.clause)
     }
 
     /// Adds up the valences, in tenths, of the words and marks for which `counts` is true; a negation inverts them.

@@ -68,7 +68,7 @@ use totals::rounded;
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// Name and version of the method.
-const MODEL: &str = "reviewd-evidence-15";
+const MODEL: &str = "reviewd-evidence-16";
 
 /// The insights as published bytes and as a parsed value.
 #[derive(Clone, Debug)]
@@ -245,6 +245,7 @@ fn with_constants(rule: &str) -> String {
         ("{opinion}", log_odds(evidence::OPINION)),
         // It counts against praise and for complaint.
         ("{negation}", log_odds(2 * evidence::NEGATION)),
+        ("{request}", log_odds(evidence::REQUEST)),
         ("{part_of_doubt}", PART_OF_DOUBT.to_string()),
         ("{change_level}", change::LEVEL.to_string()),
     ] {

@@ -152,6 +152,7 @@ fn the_rules_of_the_method_name_the_constants_of_the_code() {
     for (name, part) in [
         ("formula", "own stars 0.500, at one star 0.719;"),
         ("formula", "0.750 for a complaint if a sentence"),
+        ("formula", "asked for, 1.000 for neutral instead"),
         ("trend_rule", "rejects chance at 0.002 divided"),
         ("interval_rule", "standard error is 0.5 times"),
     ] {
@@ -473,6 +474,30 @@ fn a_review_of_one_star_is_critical_where_it_has_an_opinion_or_a_negation() {
         ("Der Termin war angenehm.", Polarity::Neutral),
     ] {
         let found = polarities_in("de", &[(1, text.to_owned())], &["Termin"]);
+        assert_eq!(found, [polarity], "{text}");
+    }
+}
+
+#[test]
+fn what_a_reviewer_only_asked_for_is_neutral_in_an_angry_review() {
+    for (language, text, polarity) in [
+        (
+            "de",
+            "Wir baten um einen Termin, aber die Dame war unfreundlich.",
+            Polarity::Neutral,
+        ),
+        (
+            "de",
+            "Wir baten dreimal um einen Termin, aber die Dame war unfreundlich.",
+            Polarity::Negative,
+        ),
+        (
+            "es",
+            "Llamé para pedir un Termin, pero la señora fue grosera.",
+            Polarity::Neutral,
+        ),
+    ] {
+        let found = polarities_in(language, &[(1, text.to_owned())], &["Termin"]);
         assert_eq!(found, [polarity], "{text}");
     }
 }

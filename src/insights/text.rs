@@ -118,6 +118,17 @@ impl TextWords {
         self.items.iter().any(|item| item.entry.negates)
     }
 
+    /// Whether `clause` only tells what the reviewer asked for or agreed on ("wir baten um einen Termin").
+    pub(super) fn is_request(&self, clause: u16) -> bool {
+        let has = |is: fn(&Entry) -> bool| {
+            let mut items = self.items.iter();
+            items.any(|item| item.clause == clause && is(&item.entry))
+        };
+        has(|entry| entry.is_speaker)
+            && has(|entry| entry.asks)
+            && !has(|entry| entry.repeats || entry.negates || entry.valence.is_some())
+    }
+
     /// Returns the word or punctuation mark in lower case; `0` if it is a number.
     pub(super) fn lower(&self, item: &Item) -> &str {
         &self.lower[item.lower_start..item.lower_end]
@@ -223,6 +234,12 @@ pub(super) struct Entry {
     is_phrase: bool,
     /// Whether it is a shortened word that an apostrophe joins to the next, as "l" in "l'accueil".
     elides: bool,
+    /// Whether it says that the reviewer did something: "I", or a verb of the first person.
+    is_speaker: bool,
+    /// Whether it tells of a request or an agreement, as "asked".
+    asks: bool,
+    /// Whether it tells of a repetition or a wait, as "again".
+    repeats: bool,
 }
 
 /// Returns the entry of `word`, which must be in lower case.
@@ -257,6 +274,9 @@ static LEXICON: LazyLock<KeyMap<u64, Entry>> = LazyLock::new(|| {
                 "clause" => entry.is_clause = true,
                 "phrase" => entry.is_phrase = true,
                 "elides" => entry.elides = true,
+                "speaker" => entry.is_speaker = true,
+                "asks" => entry.asks = true,
+                "repeats" => entry.repeats = true,
                 "subject" => entry.valence = None,
                 tenths => entry.valence = tenths.parse().ok(),
             }
