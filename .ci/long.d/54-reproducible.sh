@@ -3,12 +3,13 @@
 # limit: 5400 s
 source "$(dirname "$0")/../step.sh"
 
+commit=$(git rev-parse --short HEAD)
 work=$ci_dir/reproducible
 rm -rf "$work"
 build() {
     local folder=$work/$1
     mkdir -p "$folder"
-    git archive HEAD | tar -x -C "$folder"
+    git archive "$commit" | tar -x -C "$folder"
     (
         cd "$folder"
         RUSTFLAGS="--remap-path-prefix=$folder=/reviewd --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo" \
@@ -19,5 +20,5 @@ build() {
 first=$(build one)
 second=$(build a-longer-second)
 echo "$first"
-[ "$first" = "$second" ] || fail "two builds of $(git rev-parse --short HEAD) differ: $first $second"
+[ "$first" = "$second" ] || fail "two builds of $commit differ: $first $second"
 rm -rf "$work"

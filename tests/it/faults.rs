@@ -156,8 +156,7 @@ fn data_that_cannot_be_read_without_descriptors_are_served_once_there_are_some()
     wait_until("the reason is named", || {
         let readiness = crowded.first.get("/readyz");
         // EMFILE: its text depends on the C library.
-        readiness.text().contains("(os error 24)")
-            && readiness.text().contains("it is tried again")
+        readiness.text().contains("(os error 24)") && readiness.text().contains("it is tried again")
     });
     crowded.crowd.clear();
     wait_until("the new data are served", || {
