@@ -517,10 +517,12 @@ fn render_result(report: &Report) -> Vec<String> {
     let hidden = report.hidden_count;
     let mut line = format!("{published} of {all} are published");
     if new > 0 {
-        line.push_str(&format!("; {new} of them were in the folder unpublished"));
+        line.push_str(&format!(
+            "; already in the folder, and new on the pages: {new}"
+        ));
     }
     if hidden > 0 {
-        line.push_str(&format!("; {hidden} are hidden at their source"));
+        line.push_str(&format!("; hidden at their source: {hidden}"));
     }
     let mut lines = vec![line];
     if all - published > hidden {

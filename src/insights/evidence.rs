@@ -12,7 +12,7 @@
 //! For English, `text` is the output of the text model: without stars, about the mention; with stars, three fifths about
 //! the mention and two about its whole sentence. In other languages it is 0.75 for each listed opinion, plus the valences
 //! of emoji. These are added up in the clause of the mention; if their sum is 0, in its sentence. In a review of one or two
-//! stars, a clause that only tells what the reviewer asked for gives 1 to neutral instead.
+//! stars, a clause with a request of the reviewer gives 1 to neutral instead.
 //!
 //! The largest sum decides, but praise and complaint must exceed the others by a margin (`star_weights`). Otherwise the
 //! mention counts and is listed as neutral.
@@ -44,7 +44,7 @@ pub(super) const NEUTRAL_WORDS_ONE_STAR: i32 = 46;
 /// Evidence for a complaint of a negation in a review of one or two stars, where no opinion is listed: "no doctor came" is
 /// one, in words that no list has.
 pub(super) const NEGATION: i32 = 24;
-/// Neutral evidence of a clause that only tells what the reviewer asked for, in a review of one or two stars.
+/// Neutral evidence of a clause with a request of the reviewer, in a review of one or two stars.
 pub(super) const REQUEST: i32 = 64;
 /// Evidence of a phrase that is itself an opinion.
 pub(super) const OPINION: i32 = 80;
@@ -145,7 +145,7 @@ impl Sentence {
         self.valence(|_| true)
     }
 
-    /// Whether the clause with the mention only tells what the reviewer asked for.
+    /// Whether the clause with the mention has a request of the reviewer, and no opinion, negation or repetition.
     fn is_request(&self, target: Option<&Range<usize>>) -> bool {
         let clause = self.clause(target);
         clause.is_some_and(|clause| self.words.is_request(clause))

@@ -152,7 +152,7 @@ fn the_rules_of_the_method_name_the_constants_of_the_code() {
     for (name, part) in [
         ("formula", "own stars 0.500, at one star 0.719;"),
         ("formula", "0.750 for a complaint if a sentence"),
-        ("formula", "asked for, 1.000 for neutral instead"),
+        ("formula", "repetition, 1.000 for neutral instead"),
         ("trend_rule", "rejects chance at 0.002 divided"),
         ("interval_rule", "standard error is 0.5 times"),
     ] {
@@ -489,6 +489,16 @@ fn what_a_reviewer_only_asked_for_is_neutral_in_an_angry_review() {
         (
             "de",
             "Wir baten dreimal um einen Termin, aber die Dame war unfreundlich.",
+            Polarity::Negative,
+        ),
+        (
+            "de",
+            "Wir wurden um einen Termin gebeten, aber die Dame war unfreundlich.",
+            Polarity::Negative,
+        ),
+        (
+            "pt",
+            "Pedimos um Termin, mas a senhora foi grosseira.",
             Polarity::Negative,
         ),
         (

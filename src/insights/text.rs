@@ -118,7 +118,8 @@ impl TextWords {
         self.items.iter().any(|item| item.entry.negates)
     }
 
-    /// Whether `clause` only tells what the reviewer asked for or agreed on ("wir baten um einen Termin").
+    /// Whether `clause` has a request or an agreement of the reviewer ("wir baten um einen Termin"), and no opinion, negation or
+    /// repetition.
     pub(super) fn is_request(&self, clause: u16) -> bool {
         let has = |is: fn(&Entry) -> bool| {
             let mut items = self.items.iter();

@@ -174,6 +174,8 @@ pub(super) fn google_chat(message: &NoticeMessage) -> Value {
 /// Puts a backslash before all ASCII punctuation (CommonMark 0.31.2, §2.4). `<` begins mentions, which are no part of
 /// CommonMark, unless a zero-width space follows it.
 fn escape_google_chat(text: &str) -> String {
+    // A carriage return ends a line, too (CommonMark 0.31.2, §2.1).
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut escaped = Vec::new();
     for line in text.lines() {
         // A line that is indented by four spaces would be code.
@@ -365,7 +367,9 @@ mod tests {
 
     #[test]
     fn google_chat_gets_no_style_from_a_review() {
-        let body = google_chat(&styled());
+        let mut message = styled();
+        message.text.push_str("\r    indented");
+        let body = google_chat(&message);
         assert_eq!(body["markupSyntax"], "MARKUP_SYNTAX_MARKDOWN");
         let expected = [
             r"\*bold\* \_italic\_ \~struck\~ \`code\` a\_b",
@@ -379,6 +383,7 @@ mod tests {
             "",
             "code",
             r"\# big",
+            "indented",
             "",
             "[Read the review](https://reviews.example/reviews/a_b)",
             r"\*Bold\* \& Co\.",

@@ -39,10 +39,14 @@ pub struct FileError {
 }
 
 impl FileError {
-    /// Returns the error with the name of the file only, for `/readyz`, which is public.
-    pub(super) fn without_folder(&self) -> String {
-        let name = self.path.file_name().unwrap_or_default();
-        format!("{}: {}", name.display(), self.cause)
+    /// Returns the error for `/readyz`, which is public: without the folder, and without who can read secrets.
+    pub(super) fn for_the_public(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default().display();
+        match self.cause {
+            ReadCause::Changing => "the data files change while they are read".to_owned(),
+            ReadCause::Exposed(_) => format!("{name}: has permissions that are not accepted"),
+            _ => format!("{name}: {}", self.cause),
+        }
     }
 }
 
@@ -67,7 +71,7 @@ pub enum ReadCause {
 }
 
 impl ReadCause {
-    /// Tells whether the reason may pass without a change of the file.
+    /// Tells whether the reason may pass without a new version of the file.
     pub(super) fn may_pass(&self) -> bool {
         matches!(self, ReadCause::System(_) | ReadCause::Changing)
     }

@@ -79,8 +79,8 @@ impl LoadError {
         matches!(self, LoadError::Read(error) if matches!(error.cause, ReadCause::Changing))
     }
 
-    /// Whether the reason may pass without a change of the files: no free file descriptor, memory or thread, or a disk that
-    /// fails.
+    /// Whether the reason may pass without a new version of the files: no free file descriptor, memory or thread, a disk that
+    /// fails, or a writer that never ends.
     pub(super) fn may_pass(&self) -> bool {
         match self {
             LoadError::Read(error) => error.cause.may_pass(),

@@ -387,7 +387,7 @@ impl ReloadWorker {
                 let message = format!("the changed dataset has {} problem{plural}", data.total);
                 (message.clone(), message)
             }
-            LoadError::Read(file) => (error.to_string(), file.without_folder()),
+            LoadError::Read(file) => (error.to_string(), file.for_the_public()),
             _ => (error.to_string(), error.to_string()),
         };
         let tried_again = if error.may_pass() {

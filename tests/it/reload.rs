@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -130,6 +130,18 @@ fn readyz_names_an_unreadable_file_without_its_folder() {
     fs::create_dir(&file).unwrap();
     let refusal = wait_for_reason(&server, "reload_failed");
     let message = "reviews.json: cannot be read: it is not a regular file; it is tried again";
+    assert_eq!(refusal["message"], message);
+}
+
+#[test]
+fn readyz_does_not_tell_who_can_read_secrets() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let server = Server::start_on(data.path());
+    data.write("notices.json", "{}");
+    let file = data.path().join("notices.json");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    let refusal = wait_for_reason(&server, "reload_failed");
+    let message = "notices.json: has permissions that are not accepted";
     assert_eq!(refusal["message"], message);
 }
 

@@ -1,4 +1,5 @@
-//! Finds type names that stand for more than one thing: in all crates a name belongs to one type, tests included.
+//! Finds type names that stand for more than one thing: in the sources of our crates a name belongs to one type, in tests beside the
+//! code, too.
 
 use std::collections::BTreeMap;
 

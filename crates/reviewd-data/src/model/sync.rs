@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use reviewd_wire::date::{Timestamp, parse_timestamp};
+use reviewd_wire::text::truncate;
 
 /// The file in the data directory.
 pub const SYNC_FILE: &str = "sync.json";
@@ -61,7 +62,7 @@ pub struct SourceState {
 pub enum SyncStateError {
     /// It is not JSON, or has no sources.
     Json(serde_json::Error),
-    /// Fields have values of other types.
+    /// Sources or their fields have values that they cannot have.
     Fields {
         /// The first of them, and its reason.
         first: String,
@@ -99,12 +100,17 @@ impl SyncState {
         let mut problems = Vec::new();
         for (id, entry) in document.sources {
             let Value::Object(fields) = entry else {
-                problems.push(format!("sources.{id}: is not an object"));
+                problems.push(problem(&id, "", &"is not an object"));
                 continue;
             };
-            problems.extend(field_problems(&id, &fields));
-            let source = SourceState::deserialize(Value::Object(fields));
-            state.sources.insert(id, source.unwrap_or_default());
+            let of_fields = field_problems(&id, &fields);
+            match SourceState::deserialize(Value::Object(fields)) {
+                Ok(source) => {
+                    state.sources.insert(id, source);
+                }
+                Err(error) if of_fields.is_empty() => problems.push(problem(&id, "", &error)),
+                Err(_) => problems.extend(of_fields),
+            }
         }
         let more = problems.len().saturating_sub(1);
         match problems.into_iter().next() {
@@ -138,10 +144,16 @@ fn field_problems(id: &str, fields: &Map<String, Value>) -> Vec<String> {
         // Every field may be missing, so each can be read alone.
         let alone = Map::from_iter([(name.clone(), value.clone())]);
         if let Err(error) = SourceState::deserialize(Value::Object(alone)) {
-            problems.push(format!("sources.{id}.{name}: {error}"));
+            problems.push(problem(id, &format!(".{name}"), &error));
         }
     }
     problems
+}
+
+/// Returns one line about a source, or its `.field`: the file can be of any length, and the line is logged.
+fn problem(id: &str, field: &str, reason: &dyn fmt::Display) -> String {
+    let (id, reason) = (truncate(id, 64), reason.to_string());
+    format!("sources.{id}{field}: {}", truncate(&reason, 256))
 }
 
 fn read_time<'d, D: serde::Deserializer<'d>>(
