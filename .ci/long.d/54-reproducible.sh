@@ -6,6 +6,9 @@ source "$(dirname "$0")/../step.sh"
 commit=$(git rev-parse --short HEAD)
 work=$ci_dir/reproducible
 rm -rf "$work"
+# As deploy/package/build.sh: compiled C code contains the time.
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct "$commit")
+export SOURCE_DATE_EPOCH
 build() {
     local folder=$work/$1
     mkdir -p "$folder"
