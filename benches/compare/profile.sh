@@ -15,6 +15,7 @@ source benches/compare/common.sh
 
 port=${PORT:-18620}
 profdata=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin/llvm-profdata
+[ -x "$profdata" ] || { echo "llvm-profdata is missing: rustup component add llvm-tools" >&2; exit 1; }
 out=$PWD/target/peer-profile
 build_peers --package load
 RUSTFLAGS="-Cprofile-generate=$out/counts" build_peers --bin bare-hyper --target-dir "$out"
@@ -38,5 +39,7 @@ for request in "$work"/*.http*; do
 done
 kill "${started[-1]}"
 wait "${started[-1]}"
+# cargo does not notice that a profile has changed.
+rm -rf "$out/release"
 "$profdata" merge -o "$out/bare-hyper.profdata" "$out"/counts/*.profraw
 RUSTFLAGS="-Cprofile-use=$out/bare-hyper.profdata" build_peers --bin bare-hyper --target-dir "$out"

@@ -166,13 +166,18 @@ def train_http2(address, words):
     for number in range(HTTP2_ROUNDS):
         for lane in range(HTTP2_STREAMS):
             path = random.choice(DOCUMENTS) if random.random() < 0.7 else search_path(words)
+            # A longer value would need another form of its length (RFC 7541 §5.1).
+            path = path if len(path) < 127 else DOCUMENTS[0]
             connection.sendall(http2_get(2 * (number * HTTP2_STREAMS + lane) + 1, path))
         under_way = HTTP2_STREAMS
         while under_way > 0:
             head = received.read(9)
             if len(head) < 9 or head[3] in (RST_STREAM, GOAWAY):
                 sys.exit("the program ended a stream or a connection of HTTP/2")
-            received.read(int.from_bytes(head[:3], "big"))
+            payload = received.read(int.from_bytes(head[:3], "big"))
+            # The status 200 is in the static table (RFC 7541, appendix A).
+            if head[3] == HEADERS and payload[:1] != b"\x88":
+                sys.exit(f"over HTTP/2 a request was not answered by 200: {payload[:40]!r}")
             if head[3] == SETTINGS and not head[4] & ACK:
                 connection.sendall(frame(SETTINGS, ACK, 0, b""))
             if head[3] in (DATA, HEADERS) and head[4] & END_STREAM:
