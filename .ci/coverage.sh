@@ -8,7 +8,7 @@ mkdir -p "$work"
 
 # A folder of its own: otherwise the instrumented program would stay in `target/debug`, where other steps start it.
 export CARGO_TARGET_DIR=$work/target
-# Only our packages are instrumented, because the others would take time and say nothing.
+# Only our packages are instrumented, because coverage of dependencies takes time and is of no use.
 wrapper=$work/rustc
 printf '#!/bin/sh\nexec "$@" -Cinstrument-coverage\n' >"$wrapper"
 chmod +x "$wrapper"

@@ -233,13 +233,13 @@ pub(super) struct Entry {
     is_clause: bool,
     /// Whether a new phrase within the clause begins here, as at "and".
     is_phrase: bool,
-    /// Whether it is a shortened word that an apostrophe joins to the next, as "l" in "l'accueil".
+    /// Whether the word is shortened and joined to the next by an apostrophe, such as "l" in "l'accueil".
     elides: bool,
-    /// Whether it says that the reviewer did something: "I", or a verb of the first person.
+    /// Whether the word says that the reviewer did something: "I", or a verb of the first person.
     is_speaker: bool,
-    /// Whether it tells of a request or an agreement, as "asked".
+    /// Whether the word tells of a request or an agreement, such as "asked".
     asks: bool,
-    /// Whether it tells of a repetition or a wait, as "again".
+    /// Whether the word tells of a repetition or a wait, such as "again".
     repeats: bool,
 }
 

@@ -23,7 +23,7 @@ const TIMES_MIN: u64 = 2;
 /// Most shared words of a phrase.
 const SHARED_MAX: usize = 2;
 
-/// Counts, for each language, how often a word is near the phrases that reviews praise, and near those that they criticize.
+/// How often each word is near a phrase that reviews praise, and how often near one that they criticize, in each language.
 #[derive(Default)]
 pub(super) struct UsualWords {
     /// The key is the language of the phrases, and 1 for praise or -1 for complaint.

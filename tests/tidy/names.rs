@@ -1,5 +1,5 @@
-//! Finds type names that stand for more than one thing: in the sources of our crates a name belongs to one type, in tests beside the
-//! code, too.
+//! Finds names that two types share. It reads the sources of our crates and the tests beside them, but not `tests/it`, the
+//! benches and the fuzz targets.
 
 use std::collections::BTreeMap;
 

@@ -13,7 +13,7 @@ use super::subscriber::Subscriber;
 use crate::support::dataset::DataDir;
 use crate::support::program::run;
 
-/// Returns the statements that make the store of `version`, with callbacks at `port`.
+/// Returns the SQL statements that create the store of `version`. Its callbacks are at `port`.
 fn store_sql(database: &str, version: i64, port: u16) -> String {
     let name = format!("tests/fixtures/stores/{version}-{database}.sql");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -21,17 +21,18 @@ fn store_sql(database: &str, version: i64, port: u16) -> String {
     sql.replace("{port}", &port.to_string())
 }
 
-/// Starts a service on a store, and asserts that it uses all that is in it.
+/// Starts a service on the `store`, which the flags name, and checks that it delivers to the active subscription, verifies the
+/// requested one, and still knows the removed one.
 fn assert_nothing_is_lost(subscriber: &Subscriber, store: [&str; 2]) {
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let program = serve(&data, store, &[]);
-    // The subscription has older content; its secret signs the new one.
+    // The subscriber has got older content. The new content is signed with the secret of the subscription.
     let delivery = subscriber.wait_delivery(1);
     assert_eq!(delivery.target, "/subscribed");
     let secret = Secret::new("opensesame".to_owned()).unwrap();
     let signature = secret.sign(&delivery.body);
     assert_eq!(delivery.field("x-hub-signature"), Some(&*signature));
-    // The request was accepted, and not verified yet.
+    // The request to subscribe was accepted before, but the subscriber was not asked yet.
     let asked = subscriber.wait_verification(1);
     assert_eq!(asked.path(), "/requested");
     program.wait_for_log("a subscription is active");

@@ -1,9 +1,9 @@
 //! Rounds over HTTP/2 without TLS, with prior knowledge (RFC 9113 §3.3).
 //!
 //! Each connection has [`STREAMS`] requests in flight. A library's client takes more processor time than the servers, which
-//! would wait for it, so frames are written and read here. Of a response the status 200 is
-//! checked, and of those of a connection the sum of the lengths of their bodies. The server ends a connection after 10,000
-//! requests, so a round has at most some three seconds.
+//! would wait for it, so frames are written and read here. Each response must have the status 200. The lengths of the bodies
+//! are checked only by their sum for each connection. The server ends a connection after 10,000 requests, so a round can
+//! last about three seconds at most.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;

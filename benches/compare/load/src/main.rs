@@ -7,8 +7,9 @@
 //! to this server's, and requests per second; medians of the rounds. `CSV` in the environment names a file to which
 //! each round is appended. http.sh and mcp.sh start the servers, write the requests, and compare the responses before.
 //!
-//! The client never sleeps, so no server pays for waking it. A client that waited for one connection after another made
-//! some servers pay for waking it for every response, and others not; this affected the figures more than the server did.
+//! The client never sleeps. Waking a sleeping client costs the server processor time. An earlier client slept between
+//! responses: it was woken by some servers for each response, and by others not, which changed the figures more than the
+//! servers themselves.
 //! A request whose first line ends with `HTTP/2` is sent over HTTP/2.
 
 mod http1;
