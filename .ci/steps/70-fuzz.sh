@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every fuzz target, FUZZ_SECONDS (90) of fuzzing in all.
+# Every fuzz target, or those that the arguments name, FUZZ_SECONDS (90) of fuzzing in all.
 # limit: 1500 s
 source "$(dirname "$0")/../step.sh"
 
@@ -18,6 +18,10 @@ fi
 
 # Two targets at a time on two cores, so that each gets twice its share of the time.
 targets=(fuzz/fuzz_targets/*.rs)
+if [ $# -gt 0 ]; then
+    targets=("${@/#/fuzz/fuzz_targets/}")
+    targets=("${targets[@]/%/.rs}")
+fi
 cores=$(nproc)
 [ "$cores" -le "${#targets[@]}" ] || cores=${#targets[@]}
 seconds=$((${FUZZ_SECONDS:-90} * cores / ${#targets[@]}))
