@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The fuzz targets, or those that the arguments name: one hour in all. FUZZ_SECONDS=34200 is an hour for each on two cores.
+# The fuzz targets, or those named as arguments: one hour in all; FUZZ_SECONDS=34200 gives each an hour on two cores.
 # limit: 46800 s
 source "$(dirname "$0")/../step.sh"
 
