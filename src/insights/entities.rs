@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::read::PlaceMention;
 use super::totals::mean_rating;
 use crate::dataset::names::Names;
-use crate::model::insights::{Aspect, Entities, Entity, Person, Polarity};
+use crate::model::insights::{Aspect, Entities, Entity, Person};
 use crate::model::{Concept, Dataset, Row};
 
 /// The entries of a list, with the reviews that mention them.
@@ -61,7 +61,7 @@ pub(super) fn entities(
     }
     let mut problems: Vec<Entity> = Vec::new();
     for aspect in aspects {
-        let rows = &aspect.rows_by_polarity[Polarity::Negative as usize];
+        let rows = &aspect.rows_by_polarity.negative;
         if rows.len() >= 2 {
             problems.push(entity(dataset, &aspect.id, &aspect.label, rows));
         }

@@ -14,6 +14,7 @@ use super::read::{Derived, Mention};
 use super::text::TextWords;
 use super::text_model::{Sentence, UNIT};
 use crate::model::Dataset;
+use crate::model::insights::ByPolarity;
 use crate::wire::sentence::sentences;
 
 /// Most words listed in an explanation.
@@ -27,16 +28,17 @@ pub(crate) fn explain(dataset: &Dataset, threads: NonZeroUsize, id: &str) -> Opt
     let wanted = aspects.position(|one| one.id == id || one.label.to_lowercase() == lower)?;
     let derived = Derived::of(dataset, None, threads, &|| false)?;
     let mut text = String::new();
-    let mut counts = [0; 3];
+    let mut counts = ByPolarity::<u32>::default();
     for mention in &derived.mentions {
         if usize::from(mention.aspect) == wanted {
-            counts[mention.polarity as usize] += 1;
+            counts[mention.polarity] += 1;
             text += &explanation(dataset, &derived, mention);
         }
     }
-    let [negative, neutral, positive] = counts;
-    text +=
-        &format!("{id}: {positive} positive, {neutral} neutral or unclear, {negative} negative\n");
+    text += &format!(
+        "{id}: {} positive, {} neutral or unclear, {} negative\n",
+        counts.positive, counts.neutral, counts.negative
+    );
     // Control characters could move the cursor of a terminal or change its colors.
     Some(text.replace(|letter: char| letter.is_control() && letter != '\n', " "))
 }

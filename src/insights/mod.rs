@@ -45,7 +45,8 @@ use whatlang::Lang;
 
 use crate::dataset::tag_of_language;
 use crate::model::insights::{
-    Coverage, DateRange, Figure, Insights, LanguageCoverage, Method, ReviewInsights, Temporal,
+    ByPolarity, Coverage, DateRange, Figure, Insights, LanguageCoverage, Method, ReviewInsights,
+    Temporal,
 };
 use crate::model::{Dataset, Row};
 use crate::wire::text::hex;
@@ -135,14 +136,15 @@ fn read(given: &[u8], dataset: &Dataset) -> Insights {
         let naming = reviews.filter(|(_, review)| review.aspects.contains(&aspect.id));
         let naming = naming.filter_map(|(id, _)| rows.get(id.as_str()));
         let mut all: BTreeSet<Row> = naming.copied().collect();
-        let mut by_polarity: [BTreeSet<Row>; 3] = Default::default();
+        let mut by_polarity = ByPolarity::<BTreeSet<Row>>::default();
         for shown in aspect.evidence.iter().flatten() {
             let row = rows.get(shown.review_id.as_str());
             all.extend(row);
-            by_polarity[shown.polarity as usize].extend(row);
+            by_polarity[shown.polarity].extend(row);
         }
         aspect.rows = all.into_iter().collect();
-        aspect.rows_by_polarity = by_polarity.map(|rows| rows.into_iter().collect());
+        aspect.rows_by_polarity =
+            ByPolarity::from_fn(|polarity| by_polarity[polarity].iter().copied().collect());
     }
     insights
 }

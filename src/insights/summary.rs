@@ -8,7 +8,7 @@ use super::evidence::sign;
 use super::sentences::Sentences;
 use super::totals::{CHANGE_MIN, mean_rating, rounded};
 use crate::model::Review;
-use crate::model::insights::{Aspect, Month, Overall, Polarity};
+use crate::model::insights::{Aspect, ByPolarity, Month, Overall, Polarity};
 
 /// Most aspects named for each sign.
 const NAMED_MAX: usize = 3;
@@ -22,15 +22,15 @@ pub(super) fn overall(scores: &[i32]) -> Option<Overall> {
     }
     let count = scores.len() as f64;
     let sum: i64 = scores.iter().map(|score| i64::from(*score)).sum();
-    let [negative, neutral, positive] = Polarity::ALL.map(|polarity| {
+    let percent = ByPolarity::from_fn(|polarity| {
         let of_sign = scores.iter().filter(|score| sign(**score) == polarity);
         rounded(of_sign.count() as f64 * 100.0 / count, 1)
     });
     Some(Overall {
         score: rounded(sum as f64 / count / 10_000.0, 4),
-        positive_pct: positive,
-        neutral_pct: neutral,
-        negative_pct: negative,
+        positive_pct: percent.positive,
+        neutral_pct: percent.neutral,
+        negative_pct: percent.negative,
     })
 }
 

@@ -7,7 +7,7 @@ use super::change::{Change, Opinions, find_change, is_tested};
 use super::read::{Derived, Mention};
 use super::sentences::Sentences;
 use super::star_weights::PART_OF_DOUBT;
-use crate::model::insights::{Aspect, Evidence, Polarity, Quarter};
+use crate::model::insights::{Aspect, ByPolarity, Evidence, Polarity, Quarter};
 use crate::model::{Concept, Dataset, Row};
 use crate::wire::date::Date;
 
@@ -55,7 +55,11 @@ fn aspect(
     change: Option<String>,
 ) -> Aspect {
     let of = |sign| mentions.iter().filter(move |one| one.polarity == sign);
-    let [negative, neutral, positive] = Polarity::ALL.map(|sign| of(sign).count() as u64);
+    let ByPolarity {
+        negative,
+        neutral,
+        positive,
+    } = ByPolarity::from_fn(|sign| of(sign).count() as u64);
     let all = mentions.len() as u64;
     let doubts = mentions.iter().map(|one| u64::from(one.doubt)).sum();
     let is_scored = all >= SCORED_MIN;
@@ -95,7 +99,7 @@ fn aspect(
         change,
         quarterly,
         rows: rows(mentions.iter()),
-        rows_by_polarity: Polarity::ALL.map(|sign| rows(of(sign))),
+        rows_by_polarity: ByPolarity::from_fn(|sign| rows(of(sign))),
     }
 }
 
@@ -146,26 +150,25 @@ fn top_phrases(dataset: &Dataset, mentions: &[&Mention]) -> Vec<String> {
 
 /// The quarters with a mention, oldest first.
 fn quarters(dataset: &Dataset, mentions: &[&Mention]) -> Vec<Quarter> {
-    let mut quarters: BTreeMap<String, ([u64; 3], u64)> = BTreeMap::new();
+    let mut quarters: BTreeMap<String, (ByPolarity<u64>, u64)> = BTreeMap::new();
     for mention in mentions {
         let date = dataset.reviews[mention.row as usize].date;
         let quarter = format!("{}-Q{}", date.year(), (date.month() - 1) / 3 + 1);
         let (counts, doubts) = quarters.entry(quarter).or_default();
-        counts[mention.polarity as usize] += 1;
+        counts[mention.polarity] += 1;
         *doubts += u64::from(mention.doubt);
     }
     let mut all = Vec::new();
     for (quarter, (counts, doubts)) in quarters {
-        let [negative_count, neutral_count, positive_count] = counts;
-        let mention_count = counts.iter().sum();
+        let mention_count = counts.negative + counts.neutral + counts.positive;
         let doubt = mean_doubt(doubts, mention_count);
         all.push(Quarter {
             quarter,
             mention_count,
-            positive_count,
-            neutral_count,
-            negative_count,
-            interval: interval(positive_count, mention_count, doubt),
+            positive_count: counts.positive,
+            neutral_count: counts.neutral,
+            negative_count: counts.negative,
+            interval: interval(counts.positive, mention_count, doubt),
         });
     }
     all

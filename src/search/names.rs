@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::dataset::names::{
     Meaning, NameMatch, Names, NamesBuilder, SpellingKind, is_title, words,
 };
-use crate::model::insights::{Aspect, Polarity};
+use crate::model::insights::{Aspect, ByPolarity, Polarity};
 use crate::model::{Review, Row, Taxonomy};
 use crate::search::filter::TERMS_MAX;
 use crate::search::fold::fold;
@@ -329,10 +329,10 @@ pub(super) struct AspectRows {
     /// The aspects with the reviews that mention them, whatever they say.
     all: NameRows,
     /// The rows of each aspect, by polarity.
-    by_polarity: [Vec<RowSet>; 3],
+    by_polarity: ByPolarity<Vec<RowSet>>,
     /// The rows that mention any aspect, and those of each polarity.
     any: RowSet,
-    any_by_polarity: [RowSet; 3],
+    any_by_polarity: ByPolarity<RowSet>,
 }
 
 impl AspectRows {
@@ -360,20 +360,17 @@ impl AspectRows {
             }
         }
         let count = all.len();
-        let by_polarity = Polarity::ALL.map(|polarity| {
+        let by_polarity = ByPolarity::from_fn(|polarity| {
             let mut sets = Vec::with_capacity(count);
             for aspect in aspects {
-                sets.push(row_set(
-                    [&*aspect.rows_by_polarity[polarity as usize]],
-                    total,
-                ));
+                sets.push(row_set([&*aspect.rows_by_polarity[polarity]], total));
             }
             sets.resize(count, row_set([], total));
             sets
         });
-        let any_by_polarity = Polarity::ALL.map(|polarity| {
+        let any_by_polarity = ByPolarity::from_fn(|polarity| {
             let lists = aspects.iter();
-            let lists = lists.map(|aspect| &*aspect.rows_by_polarity[polarity as usize]);
+            let lists = lists.map(|aspect| &*aspect.rows_by_polarity[polarity]);
             row_set(lists, total)
         });
         AspectRows {
@@ -406,14 +403,14 @@ impl AspectRows {
         &self,
         range: &Range<u32>,
     ) -> impl Iterator<Item = AspectMentions<'_>> {
-        let [positive, _, negative] = &self.by_polarity;
-        let aspects = (0..).zip(&self.all.rows).zip(positive).zip(negative);
-        aspects.map(|(((entry, all), positive), negative)| AspectMentions {
-            id: self.all.names.name(entry),
-            all: all.count_in(range),
-            positive: positive.count_in(range),
-            negative: negative.count_in(range),
-        })
+        (0..)
+            .zip(&self.all.rows)
+            .map(|(entry, all)| AspectMentions {
+                id: self.all.names.name(entry),
+                all: all.count_in(range),
+                positive: self.by_polarity.positive[entry as usize].count_in(range),
+                negative: self.by_polarity.negative[entry as usize].count_in(range),
+            })
     }
 
     /// Returns the rows that mention the folded `aspect`, or any, with `polarity`, or any.
@@ -425,7 +422,7 @@ impl AspectRows {
     ) -> Option<&RowSet> {
         let Some(name) = aspect else {
             return Some(match polarity {
-                Some(polarity) => &self.any_by_polarity[polarity as usize],
+                Some(polarity) => &self.any_by_polarity[polarity],
                 None => &self.any,
             });
         };
@@ -433,7 +430,7 @@ impl AspectRows {
             return None;
         };
         Some(match polarity {
-            Some(polarity) => &self.by_polarity[polarity as usize][entry as usize],
+            Some(polarity) => &self.by_polarity[polarity][entry as usize],
             None => &self.all.rows[entry as usize],
         })
     }

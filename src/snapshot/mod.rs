@@ -25,7 +25,7 @@ use sha2::{Digest, Sha256};
 
 use crate::dataset::publish;
 use crate::insights::{self, ReviewReadings};
-use crate::model::insights::Insights;
+use crate::model::insights::{ByPolarity, Insights};
 use crate::model::photo_digest;
 use crate::model::site::Site;
 use crate::model::{Business, Dataset, Editorial, Review, Row, Taxonomy};
@@ -314,9 +314,9 @@ impl Snapshot {
         let unchanged = UnchangedRows::of(previous, self);
         for aspect in &mut value.aspects {
             aspect.rows = unchanged.rows_of(&aspect.rows);
-            for rows in &mut aspect.rows_by_polarity {
-                *rows = unchanged.rows_of(rows);
-            }
+            let rows_before = &aspect.rows_by_polarity;
+            aspect.rows_by_polarity =
+                ByPolarity::from_fn(|polarity| unchanged.rows_of(&rows_before[polarity]));
             aspect.example_review_ids.retain(|id| unchanged.has_id(id));
             if let Some(evidence) = &mut aspect.evidence {
                 evidence.retain(|evidence| unchanged.has_id(&evidence.review_id));

@@ -200,7 +200,7 @@ fn instructions(snapshot: &Snapshot) -> String {
     format!(
         "Verified customer reviews of {name} ({count} published, data as of {date}), read-only. \
          Use search_reviews to find reviews by words, rating, date, person or service; filters combine with AND, \
-         the newest come first, and next_cursor leads to the next page. matched is the exact number of all hits, \
+         the newest come first, but with words the best. matched is the exact number of all hits, \
          so ask with limit 1 when only a number is wanted. Use get_rating_summary for averages and get_insights, \
          get_aspect_sentiment, get_technician and get_service for figures already counted: do not add up pages \
          of reviews yourself. list_services_and_technicians gives the names that filters accept. Quote reviews word \

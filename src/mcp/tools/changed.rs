@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Members;
 use crate::mcp::catalog::Catalog;
-use crate::mcp::result::{ANSWER_BYTES_MAX, ResultJson};
+use crate::mcp::result::{ANSWER_BYTES_MAX, ResultJson, add_text};
 use crate::search::changes::{ChangeCursor, parse_cursor};
 use crate::search::envelope::{HEAD_BYTES_MAX, push_head};
 use crate::search::issue::{Code, Issue, Issues};
@@ -12,6 +12,9 @@ use crate::search::query::{Buffers, Builder, Parameter};
 use crate::snapshot::{ChangesPage, Snapshot};
 use crate::wire::date::Date;
 use crate::wire::json::{Array, Object, quote};
+
+/// What a model learns where the data have no record of changes.
+const NO_RECORD_HINT: &str = "there is no record of earlier changes: every review counts as changed when the data were first read";
 
 /// Lists the changes of a day and later, the oldest first. A page that would be too long has fewer than `limit`.
 pub(super) fn list_changed(
@@ -101,6 +104,9 @@ fn render(catalog: &Catalog, page: &ChangesPage, matched: u32) -> ResultJson {
     }
     removed.end();
     tail.push(b'}');
+    if catalog.snapshot.log().is_none() {
+        add_text(&mut tail, "hint", NO_RECORD_HINT);
+    }
     json.push(&tail);
     json
 }
@@ -145,7 +151,11 @@ mod tests {
     }
 
     fn list(day: u8, members: Value) -> Result<ResultJson, Issues> {
-        let snapshot = Snapshot::build(recorded(), &settings());
+        list_of(recorded(), day, members)
+    }
+
+    fn list_of(dataset: Dataset, day: u8, members: Value) -> Result<ResultJson, Issues> {
+        let snapshot = Snapshot::build(dataset, &settings());
         let catalog = Catalog::new(Arc::new(snapshot));
         let Value::Object(members) = members else {
             panic!("an object");
@@ -168,6 +178,15 @@ mod tests {
         let later = changed(3, json!({}));
         assert_eq!(later["reviews"], json!([]));
         assert_eq!(later["removed"], gone);
+    }
+
+    #[test]
+    fn data_without_a_record_are_not_taken_for_changed_reviews() {
+        assert_eq!(changed(2, json!({}))["hint"], Value::Null);
+        let json = list_of(sample(), 1, json!({})).expect("valid arguments");
+        let found: Value = serde_json::from_slice(json.json()).expect("JSON");
+        let hint = found["hint"].as_str().expect("a hint");
+        assert!(hint.starts_with("there is no record"), "{hint}");
     }
 
     #[test]

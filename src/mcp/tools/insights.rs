@@ -36,6 +36,9 @@ const QUOTES_MAX: usize = 5;
 /// Largest number of sentences of each polarity that the call names.
 const QUOTES_OF_ONE_MAX: usize = 20;
 
+/// What stands beside the figures of all time if a call asks for them together with a time.
+const ALL_TIME_HINT: &str = "only period is of the days asked for; the sections are of all time";
+
 /// What the argument `aspect` must be.
 const ASPECT_RULE: &str = "must be the id, the label or a phrase of an aspect";
 
@@ -46,7 +49,7 @@ struct Period {
     until: Date,
 }
 
-/// Returns a summary of the insights, or the requested sections; and the comparison of a time with the one before it.
+/// Returns a summary of the insights; or the requested sections and, for a time, its comparison with the one before it.
 pub(super) fn get_insights(
     catalog: &Catalog,
     members: &Members,
@@ -56,21 +59,24 @@ pub(super) fn get_insights(
     let sections = arguments.words("sections", &SECTIONS);
     let period = read_period(catalog, &mut arguments);
     arguments.finish()?;
-    let mut answer = if sections.is_empty() {
-        catalog.insights_summary.clone()
-    } else {
-        let mut requested = Map::new();
-        for name in sections {
-            if let Some(section) = catalog.insights.get(name) {
-                requested.insert(name.to_owned(), section.clone());
-            }
-        }
-        requested.into()
-    };
-    if let Some(period) = period {
-        answer["period"] = compare_with_before(catalog, period);
+    if sections.is_empty() && period.is_none() {
+        let summary = catalog.insights_summary.clone();
+        return Ok(ResultJson::of(&fit_within(summary, INSIGHTS_BYTES_MAX)));
     }
-    Ok(ResultJson::of(&fit_within(answer, INSIGHTS_BYTES_MAX)))
+    let mut answer = Map::new();
+    if let Some(period) = period {
+        if !sections.is_empty() {
+            answer.insert("hint".to_owned(), ALL_TIME_HINT.into());
+        }
+        answer.insert("period".to_owned(), compare_with_before(catalog, period));
+    }
+    for name in sections {
+        if let Some(section) = catalog.insights.get(name) {
+            answer.insert(name.to_owned(), section.clone());
+        }
+    }
+    let answer = fit_within(answer.into(), INSIGHTS_BYTES_MAX);
+    Ok(ResultJson::of(&answer))
 }
 
 /// Reads the days from `since` to `until`: without `since` 90 days, and without `until` to the day of the data. `None`
@@ -120,7 +126,7 @@ fn figures_of_period(catalog: &Catalog, period: Period) -> Value {
     for aspect in figures.aspects.iter().take(ASPECTS_MAX) {
         aspects.push(json!({
             "id": aspect.id,
-            "mention_count": aspect.all,
+            "review_count": aspect.all,
             "positive_count": aspect.positive,
             "negative_count": aspect.negative,
         }));
@@ -253,6 +259,7 @@ fn quote(catalog: &Catalog, evidence: &Evidence) -> Option<Value> {
     Some(json!({
         "quote": sentence_around(&review.text.decode(), evidence.start as usize, evidence.end as usize)?,
         "review_id": evidence.review_id,
+        "author": review.author.decode(),
         "rating": review.rating,
         "date": review.date,
         "url": catalog.review_url(&evidence.review_id),

@@ -243,7 +243,7 @@ fn an_aspect_is_quoted_by_polarity_and_found_by_label_id_and_phrase() {
             let review = answer("get_review", json!({"id": id}));
             let is_quoted = text(&review["text"]).contains(text(&quote["quote"]));
             assert!(is_quoted, "{quote}");
-            for key in ["rating", "date"] {
+            for key in ["author", "rating", "date"] {
                 assert_eq!(quote[key], review[key], "{quote}");
             }
             let url = format!("https://reviews.example/reviews/{id}");
@@ -305,6 +305,20 @@ fn a_time_is_compared_with_the_one_before() {
         let query = json!({"since": days["since"], "until": days["until"], "limit": 1});
         let found = answer("search_reviews", query);
         assert_eq!(days["rating_count"], found["matched"], "{part}");
+        for aspect in list(&days["aspects"]) {
+            for (count, polarity) in [
+                ("review_count", Value::Null),
+                ("positive_count", json!("positive")),
+                ("negative_count", json!("negative")),
+            ] {
+                let query = json!({
+                    "since": days["since"], "until": days["until"], "limit": 1,
+                    "aspect": aspect["id"], "polarity": polarity,
+                });
+                let found = answer("search_reviews", query);
+                assert_eq!(aspect[count], found["matched"], "{part} {aspect} {count}");
+            }
+        }
     }
     assert!(list(&period["now"]["aspects"]).len() > 3);
     let last = answer("get_insights", json!({"until": "2024-12-31"}));
@@ -315,6 +329,22 @@ fn a_time_is_compared_with_the_one_before() {
         json!({"since": "2024-12-31", "until": "2024-12-31"}),
     );
     assert_eq!(day["period"]["days"], 1);
+}
+
+#[test]
+fn figures_of_all_time_are_not_taken_for_those_of_a_time() {
+    let only = answer("get_insights", json!({"since": "2026-05-01"}));
+    let keys: Vec<&String> = only.as_object().expect("an object").keys().collect();
+    assert_eq!(keys, ["period"]);
+    let both = answer(
+        "get_insights",
+        json!({"since": "2026-05-01", "sections": ["entities"]}),
+    );
+    assert!(text(&both["hint"]).contains("of all time"), "{both}");
+    assert_eq!(both["period"], only["period"]);
+    let all = answer("get_insights", json!({"sections": ["entities"]}));
+    assert_eq!(both["entities"], all["entities"]);
+    assert_eq!(all["hint"], Value::Null);
 }
 
 #[test]

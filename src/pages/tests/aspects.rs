@@ -10,7 +10,7 @@ use crate::pages::{Pages, mentioned_aspects};
 /// Number of reviews that mention an aspect, of only one polarity if it is given.
 fn reviews_of(aspect: &Aspect, polarity: Option<Polarity>) -> usize {
     polarity.map_or(aspect.rows.len(), |polarity| {
-        aspect.rows_by_polarity[polarity as usize].len()
+        aspect.rows_by_polarity[polarity].len()
     })
 }
 

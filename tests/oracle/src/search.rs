@@ -15,7 +15,7 @@ use regex::Regex;
 
 use super::form::encode;
 use super::service::sample;
-use reviewd::model::insights::{Aspect, Insights, Polarity};
+use reviewd::model::insights::{Aspect, ByPolarity, Insights, Polarity};
 use reviewd::model::{
     Concept, Media, OwnerReply, Rating, Review, Row, Taxonomy, Technician, Verification,
 };
@@ -224,7 +224,7 @@ impl Searched {
             self.insights.aspects.iter().any(|aspect| {
                 let mut polarities = Polarity::ALL.into_iter();
                 let polarity = polarities.find(|one| value("polarity") == Some(one.word()));
-                let of_polarity = polarity.map(|one| &aspect.rows_by_polarity[one as usize]);
+                let of_polarity = polarity.map(|one| &aspect.rows_by_polarity[one]);
                 let rows = of_polarity.unwrap_or(&aspect.rows);
                 rows.contains(&Row(row as u32)) && is_any(&aspects, slice::from_ref(&aspect.id))
             })
@@ -700,10 +700,13 @@ impl Source<'_> {
             };
             for row in (0..reviews as u32).map(Row) {
                 let bits = self.below(16);
-                let rows = [&mut aspect.rows]
-                    .into_iter()
-                    .chain(&mut aspect.rows_by_polarity);
-                for (bit, rows) in rows.enumerate() {
+                let ByPolarity {
+                    negative,
+                    neutral,
+                    positive,
+                } = &mut aspect.rows_by_polarity;
+                let rows = [&mut aspect.rows, negative, neutral, positive];
+                for (bit, rows) in rows.into_iter().enumerate() {
                     if bits & 1 == 1 && bits >> bit & 1 == 1 {
                         rows.push(row);
                     }

@@ -2,6 +2,7 @@
 //! The fields are in the order of the document.
 
 use std::collections::BTreeMap;
+use std::ops::{Index, IndexMut};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -32,6 +33,47 @@ impl Polarity {
     #[must_use]
     pub fn parse(word: &str) -> Option<Polarity> {
         Polarity::ALL.into_iter().find(|one| one.word() == word)
+    }
+}
+
+/// A value for each polarity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByPolarity<T> {
+    pub negative: T,
+    pub neutral: T,
+    pub positive: T,
+}
+
+impl<T> ByPolarity<T> {
+    /// Calls `value_of` for each polarity.
+    pub fn from_fn(mut value_of: impl FnMut(Polarity) -> T) -> ByPolarity<T> {
+        ByPolarity {
+            negative: value_of(Polarity::Negative),
+            neutral: value_of(Polarity::Neutral),
+            positive: value_of(Polarity::Positive),
+        }
+    }
+}
+
+impl<T> Index<Polarity> for ByPolarity<T> {
+    type Output = T;
+
+    fn index(&self, polarity: Polarity) -> &T {
+        match polarity {
+            Polarity::Negative => &self.negative,
+            Polarity::Neutral => &self.neutral,
+            Polarity::Positive => &self.positive,
+        }
+    }
+}
+
+impl<T> IndexMut<Polarity> for ByPolarity<T> {
+    fn index_mut(&mut self, polarity: Polarity) -> &mut T {
+        match polarity {
+            Polarity::Negative => &mut self.negative,
+            Polarity::Neutral => &mut self.neutral,
+            Polarity::Positive => &mut self.positive,
+        }
     }
 }
 
@@ -191,18 +233,21 @@ pub struct Aspect {
     /// Every review that mentions it, ascending.
     #[serde(skip)]
     pub rows: Vec<Row>,
-    /// The reviews with a mention of each polarity, in the order of [`Polarity::ALL`]; for an operator's own document,
-    /// the reviews that its evidence names.
+    /// The reviews with a mention of each polarity; for an operator's own document, those that its evidence names.
     #[serde(skip)]
-    pub rows_by_polarity: [Vec<Row>; 3],
+    pub rows_by_polarity: ByPolarity<Vec<Row>>,
 }
 
 impl Aspect {
     /// Returns the number of mentions, of one polarity if given.
     #[must_use]
     pub fn count(&self, polarity: Option<Polarity>) -> u64 {
-        let counts = [self.negative_count, self.neutral_count, self.positive_count];
-        polarity.map_or(self.mention_count, |polarity| counts[polarity as usize])
+        match polarity {
+            None => self.mention_count,
+            Some(Polarity::Negative) => self.negative_count,
+            Some(Polarity::Neutral) => self.neutral_count,
+            Some(Polarity::Positive) => self.positive_count,
+        }
     }
 }
 
