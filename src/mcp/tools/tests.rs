@@ -302,21 +302,19 @@ fn a_time_is_compared_with_the_one_before() {
     assert_eq!(period["before"]["until"], "2023-12-31");
     for part in ["now", "before"] {
         let days = &period[part];
-        let query = json!({"since": days["since"], "until": days["until"], "limit": 1});
-        let found = answer("search_reviews", query);
-        assert_eq!(days["rating_count"], found["matched"], "{part}");
+        let time = json!({"since": days["since"], "until": days["until"]});
+        assert_eq!(days["rating_count"], matched(&time), "{part}");
         for aspect in list(&days["aspects"]) {
             for (count, polarity) in [
                 ("review_count", Value::Null),
                 ("positive_count", json!("positive")),
                 ("negative_count", json!("negative")),
             ] {
-                let query = json!({
-                    "since": days["since"], "until": days["until"], "limit": 1,
+                let filters = json!({
+                    "since": days["since"], "until": days["until"],
                     "aspect": aspect["id"], "polarity": polarity,
                 });
-                let found = answer("search_reviews", query);
-                assert_eq!(aspect[count], found["matched"], "{part} {aspect} {count}");
+                assert_eq!(aspect[count], matched(&filters), "{part} {aspect} {count}");
             }
         }
     }
@@ -329,6 +327,61 @@ fn a_time_is_compared_with_the_one_before() {
         json!({"since": "2024-12-31", "until": "2024-12-31"}),
     );
     assert_eq!(day["period"]["days"], 1);
+}
+
+/// Counts the reviews that `filters` match.
+fn matched(filters: &Value) -> Value {
+    let mut query = filters.clone();
+    query["limit"] = json!(1);
+    answer("search_reviews", query)["matched"].clone()
+}
+
+/// Compares counts by stars with a search for each number of stars.
+fn assert_distribution(distribution: &Value, filters: &Value) {
+    for stars in 1..=5 {
+        let mut query = filters.clone();
+        query["rating"] = json!(stars);
+        let count = &distribution[stars.to_string()];
+        assert_eq!(*count, matched(&query), "{query}");
+    }
+}
+
+#[test]
+fn figures_are_what_a_search_counts() {
+    let summary = answer("get_rating_summary", json!({}));
+    for year in list(&summary["by_year"]) {
+        let number = &year["year"];
+        let filters =
+            json!({"since": format!("{number}-01-01"), "until": format!("{number}-12-31")});
+        assert_eq!(year["rating_count"], matched(&filters), "{number}");
+        assert_distribution(&year["distribution"], &filters);
+    }
+    let names = answer("list_services_and_technicians", json!({}));
+    for (list_name, name_key, tool, argument, filter) in [
+        (
+            "services",
+            "id",
+            "get_service",
+            "service",
+            "mentions_service",
+        ),
+        (
+            "technicians",
+            "name",
+            "get_technician",
+            "name",
+            "mentions_technician",
+        ),
+    ] {
+        for entry in list(&names[list_name]) {
+            let name = &entry[name_key];
+            let filters = json!({filter: name});
+            assert_eq!(entry["mention_count"], matched(&filters), "{name}");
+            let figures = answer(tool, json!({argument: name}));
+            assert_eq!(figures["mention_count"], entry["mention_count"], "{name}");
+            assert_distribution(&figures["distribution"], &filters);
+        }
+    }
 }
 
 #[test]
