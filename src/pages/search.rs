@@ -132,6 +132,11 @@ impl Pages {
             &marked_evidence(aspect, filter.polarity),
         );
         let is_first = query.cursor.is_none();
+        let mut listing = self.listing(t, params);
+        if !is_exact {
+            // The closest reviews come the best first, whatever order is asked for.
+            listing.orders.clear();
+        }
         rendered(&ListPage {
             title: format!("{description} – {}", self.layout.title),
             description,
@@ -147,7 +152,7 @@ impl Pages {
                 } else {
                     Some(params.href(None, None))
                 },
-                ..self.listing(t, params)
+                ..listing
             },
             suggestions,
             ..self.list_page(t, language, params)

@@ -120,6 +120,7 @@ fn the_closest_reviews_are_listed_if_none_has_all_words() {
     let pages = pages(crate::dataset::embedded());
     let page = ask(&pages, "words=the+lawyer+never+called+back").expect("a page");
     assert!(page.contains(CLOSEST));
+    assert!(!page.contains("id=\"order\""), "the best come first");
     assert!(page.contains("<mark"), "{page}");
     // "the" would be marked everywhere.
     assert!(!page.contains(">the</mark>"), "{page}");
