@@ -153,15 +153,16 @@ impl AppState {
         now: Instant,
         client: impl FnOnce() -> IpAddr,
     ) -> Option<RateLimitStatus> {
-        let mut limited_client = None;
-        let status = self.rates[scope as usize].take(|| {
-            limited_client = self.proxies.limited(client());
-            Some((limited_client?, now))
-        })?;
+        let rate = &self.rates[scope as usize];
+        if rate.is_unlimited() {
+            return None;
+        }
+        let client = self.proxies.limited(client())?;
+        let status = rate.take(client, now)?;
         if scope == RateLimitScope::Hub
             && !status.is_exceeded
-            && let Some(site) = ipv6_site(limited_client?)
-            && let Some(site_status) = self.hub_sites.take(|| Some((site, now)))
+            && let Some(site) = ipv6_site(client)
+            && let Some(site_status) = self.hub_sites.take(site, now)
             && site_status.is_exceeded
         {
             return Some(site_status);

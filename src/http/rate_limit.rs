@@ -96,16 +96,15 @@ impl RateLimiter {
         (self.policy, self.refused.load(Relaxed))
     }
 
-    /// Takes one token for a client (IPv6: its /64); a refused request takes none.
-    ///
-    /// `request` tells the client and the time of the request, or `None` for a client without a limit; it is called only if
-    /// this limiter has a limit. Returns `None` for a request that is not limited.
-    pub(crate) fn take(
-        &self,
-        request: impl FnOnce() -> Option<(IpAddr, Instant)>,
-    ) -> Option<RateLimitStatus> {
+    /// Tells whether any number of requests is permitted.
+    pub(crate) fn is_unlimited(&self) -> bool {
+        self.per_minute == 0
+    }
+
+    /// Takes one token for a client (IPv6: its /64); a refused request takes none. Returns `None` if any number of requests
+    /// is permitted.
+    pub(crate) fn take(&self, client: IpAddr, now: Instant) -> Option<RateLimitStatus> {
         let token_ns = WINDOW_NS.checked_div(self.per_minute.into())?;
-        let (client, now) = request()?;
         let now_ns = self.since_start_ns(now);
         let client = client_key(client);
         let set = self.hash.hash_one(client) % SETS as u64;
@@ -168,7 +167,7 @@ mod tests {
     }
 
     fn take(rate: &RateLimiter, client: IpAddr, now: Instant) -> RateLimitStatus {
-        rate.take(|| Some((client, now))).expect("a limit")
+        rate.take(client, now).expect("a limit")
     }
 
     fn ip(text: &str) -> IpAddr {
@@ -182,7 +181,8 @@ mod tests {
     #[test]
     fn a_limit_of_zero_permits_any_number() {
         let (rate, now) = rate(0);
-        assert_eq!(rate.take(|| Some((ip("192.0.2.1"), now))), None);
+        assert!(rate.is_unlimited());
+        assert_eq!(rate.take(ip("192.0.2.1"), now), None);
     }
 
     #[test]
