@@ -118,7 +118,7 @@ fn rank(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     for pair in terms.windows(2) {
         score_pair(index, pair, &ranking, &mut scores, scratch);
     }
-    for term in words.terms().filter(is_negation) {
+    for term in words.terms().filter(is_scored_negation) {
         score_negation(index, term.text, &mut scores, scratch);
     }
     let limit = usize::from(query.limit.min(Query::LIMIT_MAX));
@@ -219,7 +219,9 @@ fn push_once<'b>(ranking: &mut Vec<RankingWord<'b>>, text: Cow<'b, str>, kind: R
     ranking.push(RankingWord { text, kind, weight });
 }
 
-fn is_negation(term: &Term<'_>) -> bool {
+/// Tells whether `term` negates other words of the search, so that reviews with it score higher. Unlike
+/// [`is_negation`](super::question::is_negation), this excludes contractions such as "didn't", which negate their own verb.
+fn is_scored_negation(term: &Term<'_>) -> bool {
     is_ranking(term) && question_word(term.text).negates
 }
 
