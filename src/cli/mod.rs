@@ -47,6 +47,7 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use url::Url;
 
+use crate::dataset::similar::similar_name;
 use crate::platform;
 pub use config::ServeArgs;
 use exit::{Failure, Status, tell};
@@ -441,12 +442,9 @@ fn unknown_variables() -> Vec<String> {
         if name.starts_with("REVIEWD_PORT") || name.starts_with("REVIEWD_SERVICE_") {
             continue;
         }
-        let edits = ours
-            .iter()
-            .map(|other| (strsim::levenshtein(&name, other), other));
-        let hint = match edits.min() {
-            Some((0..=2, nearest)) => format!("; did you mean {nearest}?"),
-            _ => String::new(),
+        let hint = match similar_name(&name, ours.iter().map(String::as_str)) {
+            Some(similar) => format!("; did you mean {similar}?"),
+            None => String::new(),
         };
         warnings.push(format!(
             "the environment variable {name} is not known{hint}"

@@ -13,8 +13,9 @@ use crate::model::{Business, Dataset};
 /// Most people that are suggested.
 const PEOPLE_MAX: usize = 5;
 
-/// Titles before the name of a person.
-const TITLES: [&str; 12] = [
+/// Titles before a name that is suggested: capitalized, and hardly ever another word. Of all titles that a name may have
+/// (`dataset::names`), many are, such as "coach" and "pan".
+const SUGGESTED_TITLES: [&str; 12] = [
     "Dr", "Mr", "Mrs", "Ms", "Attorney", "Chef", "Frau", "Herr", "Dra", "Mme", "Sra", "Sr",
 ];
 
@@ -196,7 +197,7 @@ fn titled_names(text: &str) -> Vec<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut names = Vec::new();
     for (at, word) in words.iter().enumerate() {
-        if !TITLES.contains(&word.trim_end_matches('.')) {
+        if !SUGGESTED_TITLES.contains(&word.trim_end_matches('.')) {
             continue;
         }
         let mut name = Vec::new();

@@ -73,7 +73,8 @@ impl NameRows {
         for (row, review) in (0..).zip(reviews) {
             for mention in mentions(review) {
                 let number = numbers.entry(mention);
-                let entry = *number.or_insert_with(|| names.entry_of_mention(mention)) as usize;
+                let entry =
+                    *number.or_insert_with(|| names.entry_of_mention_or_new(mention)) as usize;
                 if rows_of.len() <= entry {
                     rows_of.resize(entry + 1, Vec::new());
                 }
@@ -178,7 +179,7 @@ impl NameRows {
         if whole != Meaning::Unknown {
             return whole;
         }
-        work.spend(self.names.compared(name) as u64 * NAME);
+        work.spend(self.names.comparisons_max(name) as u64 * NAME);
         self.names.find(name)
     }
 

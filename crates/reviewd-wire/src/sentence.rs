@@ -8,13 +8,16 @@ const SENTENCE_BYTES_MAX: usize = 1_000;
 const ENDS: [char; 4] = ['.', '!', '?', '…'];
 /// Marks that may follow the end and belong to the sentence.
 const CLOSERS: [char; 6] = ['"', '”', '\'', '’', ')', '»'];
-/// Words before whose `.` no sentence ends, separated by spaces.
-const TITLES: &str = "mr mrs ms mx dr prof atty esq st vs no etc approx sr sra";
+/// Words before whose `.` no sentence ends.
+const ABBREVIATIONS: [&str; 15] = [
+    "mr", "mrs", "ms", "mx", "dr", "prof", "atty", "esq", "st", "vs", "no", "etc", "approx", "sr",
+    "sra",
+];
 
 /// The byte ranges of the sentences of `text`, in order, without the white space between them.
 ///
 /// A sentence ends at a line's end, and at `.`, `!`, `?` or `…` before white space, unless a lower-case letter follows
-/// (not directly after `!` or `?`), or a title or an initial precedes a `.`. A sentence longer than 1,000 bytes is
+/// (not directly after `!` or `?`), or an abbreviation or an initial precedes a `.`. A sentence longer than 1,000 bytes is
 /// split at white space, which limits the cost per sentence.
 pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
@@ -61,7 +64,7 @@ fn sentence_bytes(text: &str) -> usize {
     text.len()
 }
 
-/// Whether the sentence continues after the mark at `mark..end`: before a lower-case letter, after a title or initial.
+/// Whether the sentence continues after the mark at `mark..end`: before a lower-case letter, after an abbreviation or initial.
 fn goes_on(text: &str, mark: usize, end: usize) -> bool {
     let next = text[end..].trim_start_matches([' ', '\t']);
     if next.starts_with(char::is_lowercase) && !text[mark..].starts_with(['!', '?']) {
@@ -74,8 +77,10 @@ fn goes_on(text: &str, mark: usize, end: usize) -> bool {
     let word = words.next().unwrap_or_default();
     let is_initial =
         word.chars().count() == 1 && word.starts_with(char::is_uppercase) && word != "I";
-    let mut titles = TITLES.split(' ');
-    is_initial || titles.any(|title| word.eq_ignore_ascii_case(title))
+    is_initial
+        || ABBREVIATIONS
+            .iter()
+            .any(|listed| word.eq_ignore_ascii_case(listed))
 }
 
 #[cfg(test)]

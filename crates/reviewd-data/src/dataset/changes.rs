@@ -195,7 +195,7 @@ pub(super) fn record(item: JsonItem<'_>, now: Timestamp) -> ChangeRecord {
         let began_at = time(keys.key("began_at"), now);
         let list = keys.key("reviews");
         let mut reviews = BTreeMap::new();
-        list.list(0, |item| {
+        list.each_item(|item| {
             let (id, recorded) = item.object(|keys| recorded_review(keys, now));
             if reviews.insert(id, recorded).is_some() {
                 item.push_problem("has the id of an earlier entry");

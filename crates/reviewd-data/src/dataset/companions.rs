@@ -8,7 +8,7 @@ use std::fmt;
 use serde_json::json;
 
 use super::INSIGHTS;
-use super::json::{self, Check, JsonItem, JsonObject, LIST_MAX, TIME, TextRule};
+use super::json::{self, FileProblems, JsonItem, JsonObject, LIST_MAX, TIME, TextRule};
 use super::problem::{Problem, Problems};
 use super::trades::TRADES;
 use crate::model::insights::{Evidence, Insights, Polarity};
@@ -62,7 +62,7 @@ fn trade(item: JsonItem<'_>) -> Option<&'static str> {
 }
 
 fn concepts(item: JsonItem<'_>) -> Vec<Concept> {
-    let concepts = item.each(LIST_MAX, |item| {
+    let concepts = item.items(LIST_MAX, |item| {
         item.object(|keys| Concept {
             id: keys.key("id").string(TextRule::Name),
             label: keys.key("label").string(TextRule::Name),
@@ -81,7 +81,7 @@ fn not_phrases(keys: &mut JsonObject<'_>) -> Vec<String> {
 }
 
 fn technicians(item: JsonItem<'_>) -> Vec<Technician> {
-    let people = item.each(LIST_MAX, |item| {
+    let people = item.items(LIST_MAX, |item| {
         item.object(|keys| Technician {
             name: keys.key("name").string(TextRule::Name),
             aliases: keys.key("aliases").strings(TextRule::Name),
@@ -100,26 +100,26 @@ pub(super) fn editorial(
     find_published: Option<FindPublished<'_, '_>>,
 ) -> Editorial {
     item.object(|keys| Editorial {
-        summary: keys.key("summary").optional(TextRule::Prose),
-        pull_quote: keys.key("pull_quote").optional(TextRule::Prose),
+        summary: keys.key("summary").nullable_string(TextRule::Prose),
+        pull_quote: keys.key("pull_quote").nullable_string(TextRule::Prose),
         featured: match keys.non_null_key("featured") {
             Some(item) => featured(item, find_published),
             None => Vec::new(),
         },
-        faq: keys.key("faq").each(LIST_MAX, |item| {
+        faq: keys.key("faq").items(LIST_MAX, |item| {
             item.object(|keys| Question {
                 question: keys.key("question").string(TextRule::Prose),
                 answer: keys.key("answer").string(TextRule::Prose),
                 review_ids: keys
                     .key("review_ids")
-                    .each(LIST_MAX, |item| cited_id(item, find_published)),
+                    .items(LIST_MAX, |item| cited_id(item, find_published)),
             })
         }),
     })
 }
 
 fn featured(item: JsonItem<'_>, find_published: Option<FindPublished<'_, '_>>) -> Vec<String> {
-    let ids = item.each(FEATURED_MAX, |item| cited_id(item, find_published));
+    let ids = item.items(FEATURED_MAX, |item| cited_id(item, find_published));
     item.push_duplicates("id", ids.iter());
     ids
 }
@@ -155,22 +155,22 @@ pub(super) fn check_insights(
     let Some(bytes) = file else {
         return;
     };
-    let check = Check::new(INSIGHTS);
+    let file_problems = FileProblems::new(INSIGHTS);
     match serde_json::from_slice(bytes) {
         Ok(insights) => {
-            check_quarters(&insights, &check);
+            check_quarters(&insights, &file_problems);
             if let Some(find_published) = find_published {
-                check_references(&insights, find_published, &check);
+                check_references(&insights, find_published, &file_problems);
             }
         }
         // For example, simd-json and serde_json read a number differently.
-        Err(error) => check.problems.borrow_mut().push(|| Problem {
+        Err(error) => file_problems.problems.borrow_mut().push(|| Problem {
             line: Some(error.line()),
             column: Some(error.column()),
             ..Problem::of_file(INSIGHTS.name, "has a value that cannot be published")
         }),
     }
-    check.finish(bytes, problems);
+    file_problems.finish(bytes, problems);
 }
 
 /// Reads `insights.json`: records each key that is missing and each value of another type.
@@ -192,9 +192,9 @@ fn insights(item: JsonItem<'_>) {
                 }
             });
         });
-        keys.key("aspects").list(0, insights_aspect);
+        keys.key("aspects").each_item(insights_aspect);
         optional(keys.key("per_review"), |item| {
-            item.entries(|item| {
+            item.each_member(|item| {
                 item.open_object(|keys| {
                     optional(keys.key("score"), check_number);
                     for key in ["sentiment", "aspects", "technicians", "services"] {
@@ -203,11 +203,11 @@ fn insights(item: JsonItem<'_>) {
                 });
             });
         });
-        keys.key("faq").list(0, |item| {
+        keys.key("faq").each_item(|item| {
             item.open_object(|keys| {
                 keys.key("question").check_string();
                 keys.key("answer").check_string();
-                keys.key("review_ids").list(0, check_string);
+                keys.key("review_ids").each_item(check_string);
             });
         });
         optional(keys.key("summary"), check_string);
@@ -229,11 +229,11 @@ fn insights_aspect(item: JsonItem<'_>) {
         keys.key("negative_count").check_count(COUNT_MAX);
         optional(keys.key("positive_pct"), check_number);
         optional(keys.key("score"), check_number);
-        keys.key("top_phrases").list(0, check_string);
-        keys.key("example_review_ids").list(0, check_string);
+        keys.key("top_phrases").each_item(check_string);
+        keys.key("example_review_ids").each_item(check_string);
         optional(keys.key("interval"), |item| {
             let mut bounds = 0;
-            item.list(0, |item| {
+            item.each_item(|item| {
                 item.check_number();
                 bounds += 1;
             });
@@ -242,7 +242,7 @@ fn insights_aspect(item: JsonItem<'_>) {
             }
         });
         optional(keys.key("evidence"), |item| {
-            item.list(0, |item| {
+            item.each_item(|item| {
                 item.open_object(|keys| {
                     keys.key("review_id").check_string();
                     keys.key("start").check_count(u64::from(u32::MAX));
@@ -275,7 +275,7 @@ fn optional(item: JsonItem<'_>, read: impl FnOnce(JsonItem<'_>)) {
 
 /// Checks the counts of the quarters that parsing kept. [`insights`] does not check quarters, as those of another shape
 /// are dropped by parsing and not an error.
-fn check_quarters(insights: &Insights, check: &Check) {
+fn check_quarters(insights: &Insights, file_problems: &FileProblems) {
     for (at, aspect) in insights.aspects.iter().enumerate() {
         for (index, quarter) in aspect.quarterly.iter().enumerate() {
             for (key, count) in [
@@ -287,17 +287,21 @@ fn check_quarters(insights: &Insights, check: &Check) {
                 if count > COUNT_MAX {
                     let path = format_args!("aspects[{at}].quarterly[{index}].{key}");
                     let message = format_args!("is not a whole number from 0 to {COUNT_MAX}");
-                    check.push_problem(path, Some(count.to_string()), message);
+                    file_problems.push_problem(path, Some(count.to_string()), message);
                 }
             }
         }
     }
 }
 
-fn check_references(insights: &Insights, find_published: FindPublished<'_, '_>, check: &Check) {
+fn check_references(
+    insights: &Insights,
+    find_published: FindPublished<'_, '_>,
+    file_problems: &FileProblems,
+) {
     let references = References {
         find_published,
-        check,
+        file_problems,
     };
     for (at, aspect) in insights.aspects.iter().enumerate() {
         for id in &aspect.example_review_ids {
@@ -321,7 +325,7 @@ fn check_references(insights: &Insights, find_published: FindPublished<'_, '_>, 
 /// The published reviews, to which `insights.json` refers.
 struct References<'c, 'p, 'r> {
     find_published: FindPublished<'p, 'r>,
-    check: &'c Check,
+    file_problems: &'c FileProblems,
 }
 
 impl<'r> References<'_, '_, 'r> {
@@ -329,7 +333,7 @@ impl<'r> References<'_, '_, 'r> {
     fn find(&self, path: fmt::Arguments<'_>, id: &str) -> Option<&'r Review> {
         let review = (self.find_published)(id);
         if review.is_none() {
-            self.check
+            self.file_problems
                 .push_problem(path, Some(quote(id)), NOT_PUBLISHED);
         }
         review
@@ -346,7 +350,7 @@ impl<'r> References<'_, '_, 'r> {
         if start >= end || end as usize > length {
             let message =
                 format_args!("is the range {start} to {end} in a text of {length} characters");
-            self.check
+            self.file_problems
                 .push_problem(format_args!("{path}"), None, message);
         }
     }
@@ -360,7 +364,7 @@ pub fn render_ignored(list: &[RemovedReview]) -> String {
 
 pub(super) fn ignored(item: JsonItem<'_>) -> Vec<RemovedReview> {
     item.object(|keys| {
-        keys.key("ignored").each(LIST_MAX, |item| {
+        keys.key("ignored").items(LIST_MAX, |item| {
             item.object(|keys| RemovedReview {
                 id: keys.key("id").review_id(),
                 date: keys.key("date").date(),

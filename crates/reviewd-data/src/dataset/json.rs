@@ -20,6 +20,7 @@ use simd_json::{Buffers, INPUT_PADDING, Node, StaticNode, Tape};
 
 use super::names::comparable;
 use super::problem::{Problem, Problems, line_and_column};
+use super::similar::similar_name;
 use crate::model::{Rating, photo_digest};
 use reviewd_wire::date::{Date, parse_date};
 use reviewd_wire::text::quote;
@@ -51,10 +52,6 @@ pub(super) const UNREADABLE: &str = "is not readable JSON";
 /// Largest number of keys that an object may have by its schema.
 const KEYS_MAX: usize = 24;
 
-/// Longest unknown key that is compared with the known keys, in bytes. A longer one is similar to none, and to compare it
-/// would be slow.
-const COMPARED_KEY_BYTES_MAX: usize = 40;
-
 /// A file and the limit on its size.
 #[derive(Clone, Copy, Debug)]
 pub struct FileSpec {
@@ -79,30 +76,30 @@ pub(super) fn read_file<T>(
     read: impl FnOnce(JsonItem<'_>) -> T,
 ) -> Option<T> {
     let bytes = bytes.as_ref()?.as_ref();
-    let check = Check::new(file);
-    let value = parse(bytes, &check, read);
-    let is_valid = check.finish(bytes, problems);
+    let file_problems = FileProblems::new(file);
+    let value = parse(bytes, &file_problems, read);
+    let is_valid = file_problems.finish(bytes, problems);
     if is_valid { value } else { None }
 }
 
-/// Reads a file by `read`; `None`, and a problem, if it is too large or not JSON. The problems stay in `check`: the
+/// Reads a file by `read`; `None`, and a problem, if it is too large or not JSON. The problems stay in `file_problems`: the
 /// caller finishes it.
 pub(super) fn parse<T>(
     bytes: &[u8],
-    check: &Check,
+    file_problems: &FileProblems,
     read: impl FnOnce(JsonItem<'_>) -> T,
 ) -> Option<T> {
-    let bytes_max = check.file.bytes_max;
+    let bytes_max = file_problems.file.bytes_max;
     if bytes.len() > bytes_max {
-        let message = format_args!("is larger than {bytes_max} bytes");
-        check.push_problem(JsonPath::Root, None, message);
+        let message = format_args!("has {} bytes, more than {bytes_max}", bytes.len());
+        file_problems.push_problem(JsonPath::Root, None, message);
         return None;
     }
     let parsed = with_tape(&[bytes], |nodes| {
-        read(JsonItem::new(nodes, JsonPath::Root, check))
+        read(JsonItem::new(nodes, JsonPath::Root, file_problems))
     });
     if parsed.is_err() {
-        diagnose(check, bytes);
+        diagnose(file_problems, bytes);
     }
     parsed.ok()
 }
@@ -125,30 +122,30 @@ pub(super) fn with_tape<T>(
 }
 
 /// Records why a file is not JSON.
-fn diagnose(check: &Check, bytes: &[u8]) {
+fn diagnose(file_problems: &FileProblems, bytes: &[u8]) {
     if bytes.iter().all(u8::is_ascii_whitespace) {
-        return check.push_problem(JsonPath::Root, None, "is empty");
+        return file_problems.push_problem(JsonPath::Root, None, "is empty");
     }
     let message = match bytes {
         [0xEF, 0xBB, 0xBF, ..] => "begins with a byte order mark: save it as UTF-8 without one",
         [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => "is UTF-16: save it as UTF-8",
-        _ => return diagnose_text(check, bytes),
+        _ => return diagnose_text(file_problems, bytes),
     };
-    check.push_problem(JsonPath::Root, None, message);
+    file_problems.push_problem(JsonPath::Root, None, message);
 }
 
 /// Records where a file is not UTF-8, or not JSON.
-fn diagnose_text(check: &Check, bytes: &[u8]) {
+fn diagnose_text(file_problems: &FileProblems, bytes: &[u8]) {
     if let Err(error) = str::from_utf8(bytes) {
         let (line, column) = line_and_column(bytes, error.valid_up_to());
         let path = format_args!("line {line}, column {column}");
-        return check.push_problem(path, None, "is not UTF-8");
+        return file_problems.push_problem(path, None, "is not UTF-8");
     }
     let Some(error) = syntax_error(bytes) else {
-        return check.push_problem(JsonPath::Root, None, UNREADABLE);
+        return file_problems.push_problem(JsonPath::Root, None, UNREADABLE);
     };
     let path = format_args!("line {}, column {}", error.line(), error.column());
-    check.push_problem(path, None, unreadable(&error));
+    file_problems.push_problem(path, None, unreadable(&error));
 }
 
 /// Any value, read to find a syntax error.
@@ -186,15 +183,15 @@ pub fn reason(error: &serde_json::Error) -> String {
     reason.to_owned()
 }
 
-/// Collects the problems of one file.
-pub(super) struct Check {
+/// The problems of one file, which are collected while it is read.
+pub(super) struct FileProblems {
     file: FileSpec,
     pub(super) problems: RefCell<Problems>,
 }
 
-impl Check {
-    pub(super) fn new(file: FileSpec) -> Check {
-        Check {
+impl FileProblems {
+    pub(super) fn new(file: FileSpec) -> FileProblems {
+        FileProblems {
             file,
             problems: RefCell::default(),
         }
@@ -265,24 +262,40 @@ pub(super) enum TextRule {
     Picture,
 }
 
+/// What happens to the keys of an object that were not requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FurtherKeys {
+    /// Each is a problem.
+    Rejected,
+    Ignored,
+}
+
 /// A value with its path; reading it records its problems.
 #[derive(Clone, Copy)]
 pub(super) struct JsonItem<'a> {
     /// The value, then its contents; empty within a value that was rejected already, so that no more is recorded.
     nodes: &'a [Node<'a>],
     path: JsonPath<'a>,
-    check: &'a Check,
+    file_problems: &'a FileProblems,
 }
 
 impl<'a> JsonItem<'a> {
-    pub(super) fn new(nodes: &'a [Node<'a>], path: JsonPath<'a>, check: &'a Check) -> JsonItem<'a> {
-        JsonItem { nodes, path, check }
+    pub(super) fn new(
+        nodes: &'a [Node<'a>],
+        path: JsonPath<'a>,
+        file_problems: &'a FileProblems,
+    ) -> JsonItem<'a> {
+        JsonItem {
+            nodes,
+            path,
+            file_problems,
+        }
     }
 
     /// Records a problem of the value, and quotes the value.
     pub(super) fn push_problem(self, message: impl fmt::Display) {
         let value = self.nodes.first().map(quote_node);
-        self.check.push_problem(self.path, value, message);
+        self.file_problems.push_problem(self.path, value, message);
     }
 
     /// Records that the value is not `wanted`, unless a problem was recorded already.
@@ -307,16 +320,19 @@ impl<'a> JsonItem<'a> {
 
     /// Reads an object with `read`, which requests each of its keys.
     pub(super) fn object<T>(self, read: impl FnOnce(&mut JsonObject<'_>) -> T) -> T {
-        self.members(read, true)
+        self.members(FurtherKeys::Rejected, read)
     }
 
     /// Reads an object with `read`; the object may have further keys, which are ignored.
     pub(super) fn open_object<T>(self, read: impl FnOnce(&mut JsonObject<'_>) -> T) -> T {
-        self.members(read, false)
+        self.members(FurtherKeys::Ignored, read)
     }
 
-    /// Reads an object. If it is `closed`, a key that `read` did not request is a problem.
-    fn members<T>(mut self, read: impl FnOnce(&mut JsonObject<'_>) -> T, closed: bool) -> T {
+    fn members<T>(
+        mut self,
+        further_keys: FurtherKeys,
+        read: impl FnOnce(&mut JsonObject<'_>) -> T,
+    ) -> T {
         let mut unread = 0;
         if let Some(Node::Object { len, .. }) = self.nodes.first() {
             unread = *len;
@@ -331,12 +347,12 @@ impl<'a> JsonItem<'a> {
             unread,
         };
         let value = read(&mut object);
-        object.end(closed);
+        object.end(further_keys);
         value
     }
 
     /// Reads an object with any keys: calls `read` with each value.
-    pub(super) fn entries(self, mut read: impl FnMut(JsonItem<'_>)) {
+    pub(super) fn each_member(self, mut read: impl FnMut(JsonItem<'_>)) {
         if !matches!(self.nodes.first(), Some(Node::Object { .. })) {
             return self.push_mismatch("an object");
         }
@@ -345,7 +361,7 @@ impl<'a> JsonItem<'a> {
             read(JsonItem::new(
                 nodes,
                 JsonPath::Key(&self.path, key),
-                self.check,
+                self.file_problems,
             ));
         }
     }
@@ -355,8 +371,13 @@ impl<'a> JsonItem<'a> {
         matches!(self.nodes.first(), Some(Node::Array { .. }))
     }
 
-    /// Reads an array of any length: calls `read` with each entry; `first` is the index of the first entry in the file.
-    pub(super) fn list(self, first: usize, mut read: impl FnMut(JsonItem<'_>)) {
+    /// Reads an array of any length: calls `read` with each entry.
+    pub(super) fn each_item(self, read: impl FnMut(JsonItem<'_>)) {
+        self.each_item_from(0, read);
+    }
+
+    /// Reads a part of an array: calls `read` with each entry; `first` is the index of the first entry in the file.
+    pub(super) fn each_item_from(self, first: usize, mut read: impl FnMut(JsonItem<'_>)) {
         let Some((Node::Array { .. }, mut rest)) = self.nodes.split_first() else {
             return self.push_mismatch("an array");
         };
@@ -365,25 +386,25 @@ impl<'a> JsonItem<'a> {
             read(JsonItem::new(
                 nodes,
                 JsonPath::Index(&self.path, index),
-                self.check,
+                self.file_problems,
             ));
             index += 1;
         }
     }
 
-    /// Reads an array of at most `max` entries.
-    pub(super) fn each<T>(self, max: usize, mut read: impl FnMut(JsonItem<'_>) -> T) -> Vec<T> {
+    /// Reads an array of at most `max` entries: returns what `read` returns for each.
+    pub(super) fn items<T>(self, max: usize, mut read: impl FnMut(JsonItem<'_>) -> T) -> Vec<T> {
         let len = match self.nodes.first() {
             Some(Node::Array { len, .. }) => *len,
             _ => 0,
         };
         if len > max {
             let message = format_args!("has {len} entries, more than {max}");
-            self.check.push_problem(self.path, None, message);
+            self.file_problems.push_problem(self.path, None, message);
             return Vec::new();
         }
         let mut values = Vec::with_capacity(len);
-        self.list(0, |item| values.push(read(item)));
+        self.each_item(|item| values.push(read(item)));
         values
     }
 
@@ -397,14 +418,15 @@ impl<'a> JsonItem<'a> {
             if first < index {
                 let message = format_args!("is also the {key} of entry {first}");
                 let path = JsonPath::Key(&JsonPath::Index(&self.path, index), key);
-                self.check.push_problem(path, Some(quote(value)), message);
+                self.file_problems
+                    .push_problem(path, Some(quote(value)), message);
             }
         }
     }
 
     /// Reads an array of strings.
     pub(super) fn strings(self, rule: TextRule) -> Vec<String> {
-        self.each(LIST_MAX, |item| item.string(rule))
+        self.items(LIST_MAX, |item| item.string(rule))
     }
 
     /// Reads a string.
@@ -421,7 +443,7 @@ impl<'a> JsonItem<'a> {
     }
 
     /// Reads a string or null.
-    pub(super) fn optional(self, rule: TextRule) -> Option<String> {
+    pub(super) fn nullable_string(self, rule: TextRule) -> Option<String> {
         Some(self.non_null()?.string(rule))
     }
 
@@ -464,7 +486,7 @@ impl<'a> JsonItem<'a> {
 
     /// Records a problem of a value that is or has a secret, and does not quote it.
     pub(super) fn push_hidden_problem(self, message: &str) {
-        self.check.push_problem(self.path, None, message);
+        self.file_problems.push_problem(self.path, None, message);
     }
 
     /// Reads a string that is a secret. If it is not permitted, records `message`, which does not quote it.
@@ -556,7 +578,11 @@ impl<'a> JsonObject<'a> {
     /// The value of a required key.
     pub(super) fn key(&mut self, key: &'static str) -> JsonItem<'a> {
         let nodes = self.find(key).unwrap_or_default();
-        let item = JsonItem::new(nodes, JsonPath::Key(&self.item.path, key), self.item.check);
+        let item = JsonItem::new(
+            nodes,
+            JsonPath::Key(&self.item.path, key),
+            self.item.file_problems,
+        );
         if nodes.is_empty() && !self.item.nodes.is_empty() {
             item.push_problem("is missing");
         }
@@ -572,7 +598,7 @@ impl<'a> JsonObject<'a> {
     pub(super) fn optional_key(&mut self, key: &'static str) -> Option<JsonItem<'a>> {
         let nodes = self.find(key)?;
         let path = JsonPath::Key(&self.item.path, key);
-        Some(JsonItem::new(nodes, path, self.item.check))
+        Some(JsonItem::new(nodes, path, self.item.file_problems))
     }
 
     /// The value of an optional key; `None` also for null.
@@ -596,8 +622,8 @@ impl<'a> JsonObject<'a> {
         None
     }
 
-    /// Records duplicate keys, and unknown ones if the object is `closed`.
-    fn end(&self, closed: bool) {
+    /// Records duplicate keys, and further ones if they are rejected.
+    fn end(&self, further_keys: FurtherKeys) {
         if self.unread == 0 {
             return;
         }
@@ -612,10 +638,10 @@ impl<'a> JsonObject<'a> {
                 seen.push(key);
                 continue;
             }
-            if !closed {
+            if further_keys == FurtherKeys::Ignored {
                 continue;
             }
-            match nearest(key, &self.asked) {
+            match similar_name(key, self.asked.iter().copied()) {
                 Some(name) => {
                     let message = format_args!("is not a known key; did you mean \"{name}\"?");
                     self.push_problem(key, message);
@@ -628,7 +654,7 @@ impl<'a> JsonObject<'a> {
     /// Records a problem of a key.
     fn push_problem(&self, key: &str, message: impl fmt::Display) {
         let path = JsonPath::Key(&self.item.path, key);
-        self.item.check.push_problem(path, None, message);
+        self.item.file_problems.push_problem(path, None, message);
     }
 }
 
@@ -675,23 +701,6 @@ fn quote_node(node: &Node<'_>) -> String {
         Node::Object { .. } => "an object".to_owned(),
         Node::Static(value) => number(node).map_or_else(|| value.to_string(), |n| n.to_string()),
     }
-}
-
-/// Returns the one of `keys` that is nearest to `key` without regard to case: at most two edits away, and fewer than the
-/// name has bytes.
-fn nearest<'k>(key: &str, keys: &[&'k str]) -> Option<&'k str> {
-    if key.len() > COMPARED_KEY_BYTES_MAX {
-        return None;
-    }
-    let key = key.to_ascii_lowercase();
-    let distances = keys
-        .iter()
-        .map(|name| (strsim::levenshtein(&key, name), *name));
-    let (edits, name) = distances.min()?;
-    if edits > 2 || edits >= name.len() {
-        return None;
-    }
-    Some(name)
 }
 
 /// Whether a text is a valid id of a review: part of a URL path, in which some names are reserved for other routes.

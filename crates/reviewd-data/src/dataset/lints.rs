@@ -99,7 +99,7 @@ pub(super) struct Suppression {
 pub(super) fn suppressions(item: JsonItem<'_>) -> Vec<Suppression> {
     item.object(|keys| {
         let allow = keys.key("allow");
-        allow.each(LIST_MAX, |item| item.object(suppression))
+        allow.items(LIST_MAX, |item| item.object(suppression))
     })
 }
 

@@ -52,7 +52,7 @@ pub(super) fn logo(files: &Files, problems: &mut Problems) -> Option<Logo> {
 fn sized<'f>(file: FileSpec, bytes: Option<&'f [u8]>, problems: &mut Problems) -> Option<&'f [u8]> {
     let bytes = bytes?;
     if bytes.len() > file.bytes_max {
-        let message = format!("is larger than {} bytes", file.bytes_max);
+        let message = format!("has {} bytes, more than {}", bytes.len(), file.bytes_max);
         problems.push(|| Problem::of_file(file.name, message));
         return None;
     }
@@ -142,7 +142,7 @@ mod tests {
                 None,
                 None,
                 Some(&large[..]),
-                "theme.css is larger than 65536 bytes",
+                "theme.css has 65537 bytes, more than 65536",
             ),
             (Some(drawing), None, Some(&fits[..]), ""),
         ] {

@@ -17,6 +17,7 @@ mod notices;
 mod problem;
 pub mod publish;
 mod reviews;
+pub mod similar;
 mod site;
 mod trades;
 
@@ -45,7 +46,7 @@ use crate::model::changes::ChangeRecord;
 use crate::model::site::{Logo, Site};
 use crate::model::{Dataset, Editorial, RemovedReview, Review, Taxonomy, sort_newest_first};
 use companions::FindPublished;
-use json::Check;
+use json::FileProblems;
 use lints::{Lints, Suppression};
 use reviewd_wire::date::Timestamp;
 use reviews::{ReviewsFile, ReviewsOptions};
@@ -222,11 +223,11 @@ pub fn decode_by(
         companions::taxonomy,
     )
     .unwrap_or_default();
-    let check = Check::new(REVIEWS);
-    let (file, digest) = read_and_hash(&files, &taxonomy.taxonomy, now, threads, &check);
+    let file_problems = FileProblems::new(REVIEWS);
+    let (file, digest) = read_and_hash(&files, &taxonomy.taxonomy, now, threads, &file_problems);
     let reviews = file.as_ref().map_or(&[][..], |file| &file.reviews);
-    let by_id = reviews::by_id(reviews, &check);
-    let is_valid = check.finish(&files.reviews, &mut problems);
+    let by_id = reviews::by_id(reviews, &file_problems);
+    let is_valid = file_problems.finish(&files.reviews, &mut problems);
     // The largest part of the memory is not needed any more.
     files.reviews = Vec::new();
     let valid_ids = if is_valid { Some(&by_id) } else { None };
@@ -252,7 +253,7 @@ fn read_and_hash(
     taxonomy: &Taxonomy,
     now: Timestamp,
     threads: NonZeroUsize,
-    check: &Check,
+    file_problems: &FileProblems,
 ) -> (Option<ReviewsFile>, [u8; 32]) {
     let mut options = ReviewsOptions {
         taxonomy,
@@ -261,12 +262,12 @@ fn read_and_hash(
     };
     if files.reviews.len() <= LARGE_BYTES {
         options.threads = NonZeroUsize::MIN;
-        let file = reviews::decode(&files.reviews, options, check);
+        let file = reviews::decode(&files.reviews, options, file_problems);
         return (file, files.digest());
     }
     thread::scope(|scope| {
         let hashing = scope.spawn(|| files.digest());
-        let file = reviews::decode(&files.reviews, options, check);
+        let file = reviews::decode(&files.reviews, options, file_problems);
         (file, hashing.join().expect("hashing has no panic"))
     })
 }

@@ -14,167 +14,12 @@ use substring_index::fold::fold_into;
 
 use crate::model::{Business, Concept, Taxonomy, Technician};
 
+mod titles;
+
+use titles::TITLES;
+
 #[cfg(test)]
 mod tests;
-
-/// Titles and degrees before a name, folded and without a full stop at the end, in ten languages and in alphabetical order.
-const TITLES: &[&str] = &[
-    "abogada",
-    "abogado",
-    "advocaat",
-    "advogada",
-    "advogado",
-    "adw",
-    "adwokat",
-    "arch",
-    "architekt",
-    "architetto",
-    "arq",
-    "arquitecta",
-    "arquitecto",
-    "attorney",
-    "atty",
-    "avocat",
-    "avocate",
-    "avv",
-    "avvocata",
-    "avvocato",
-    "chef",
-    "coach",
-    "counsel",
-    "counsellor",
-    "counselor",
-    "dent",
-    "dhr",
-    "dipl",
-    "dipl.-ing",
-    "docteur",
-    "docteure",
-    "doctor",
-    "doctora",
-    "doktor",
-    "doktorin",
-    "don",
-    "dona",
-    "dott",
-    "dott.ssa",
-    "dottor",
-    "dottore",
-    "dottoressa",
-    "doutor",
-    "doutora",
-    "dr",
-    "dr.a",
-    "dra",
-    "drs",
-    "eng",
-    "engenheira",
-    "engenheiro",
-    "frau",
-    "geom",
-    "geometra",
-    "habil",
-    "heer",
-    "herr",
-    "herrn",
-    "ing",
-    "ingegnere",
-    "ingeniera",
-    "ingeniero",
-    "inz",
-    "ir",
-    "judge",
-    "jur",
-    "lawyer",
-    "lek",
-    "lic",
-    "licenciada",
-    "licenciado",
-    "m",
-    "madame",
-    "mademoiselle",
-    "maestra",
-    "maestro",
-    "mag",
-    "maitre",
-    "me",
-    "mec",
-    "mecenas",
-    "med",
-    "meester",
-    "meneer",
-    "mevr",
-    "mevrouw",
-    "mgr",
-    "miss",
-    "mister",
-    "mlle",
-    "mme",
-    "monsieur",
-    "mr",
-    "mrs",
-    "ms",
-    "mw",
-    "mx",
-    "nat",
-    "nurse",
-    "pan",
-    "pana",
-    "panem",
-    "pani",
-    "panu",
-    "phil",
-    "pr",
-    "prof",
-    "prof.ssa",
-    "profesor",
-    "profesora",
-    "professeur",
-    "professeure",
-    "professor",
-    "professora",
-    "professore",
-    "professoressa",
-    "professorin",
-    "ra",
-    "rechtsanwalt",
-    "rechtsanwaltin",
-    "rer",
-    "senhor",
-    "senhora",
-    "senor",
-    "senora",
-    "senorita",
-    "sig",
-    "sig.na",
-    "sig.ra",
-    "signor",
-    "signora",
-    "signore",
-    "signorina",
-    "sir",
-    "sr",
-    "sr.a",
-    "sra",
-    "srta",
-    "vet",
-    "أستاذ",
-    "أستاذة",
-    "استاذ",
-    "الأستاذ",
-    "الأستاذة",
-    "الاستاذ",
-    "الدكتور",
-    "الدكتورة",
-    "السيد",
-    "السيدة",
-    "المحامي",
-    "المحامية",
-    "المهندس",
-    "د",
-    "دكتور",
-    "دكتورة",
-];
 
 /// Degrees after a name, folded, without full stops.
 const DEGREES: &[&str] = &[
@@ -305,6 +150,16 @@ impl SpellingKind {
             SpellingKind::Untitled | SpellingKind::Surname | SpellingKind::Part => "part",
         }
     }
+
+    /// Tells whether it is a name or alias as the operator wrote it.
+    fn is_written_name(self) -> bool {
+        matches!(self, SpellingKind::Name | SpellingKind::Alias)
+    }
+
+    /// Tells whether a mention in a review may be spelled so: as a written name, or that without titles.
+    fn is_mention(self) -> bool {
+        self.is_written_name() || self == SpellingKind::Untitled
+    }
 }
 
 /// What a name means.
@@ -358,23 +213,23 @@ impl Names {
     /// Returns the entry that a mention in a review stands for: by its whole name, alias or label, or its name without
     /// titles.
     pub fn entry_of_mention(&self, mention: &str) -> Option<u32> {
-        let found = self.spelled(&comparable(mention));
+        let found = self.spellings_of(&comparable(mention));
         let kind = found.first()?.kind;
         match found {
-            [one] if kind <= SpellingKind::Untitled => Some(one.entry),
+            [one] if kind.is_mention() => Some(one.entry),
             _ => None,
         }
     }
 
     /// Returns what the folded `name` means.
     ///
-    /// A part of a name costs up to the number of spellings that have each of its words, see [`Names::compared`].
+    /// A part of a name costs up to the number of spellings that have each of its words, see [`Names::comparisons_max`].
     pub fn find(&self, name: &str) -> Meaning<'_> {
         let whole = self.find_whole(name);
         if whole != Meaning::Unknown {
             return whole;
         }
-        let with_title = self.parts(name);
+        let with_title = self.meaning_of_parts(name);
         if with_title != Meaning::Unknown || !self.are_people {
             return with_title;
         }
@@ -382,8 +237,8 @@ impl Names {
         if titles.is_empty() && rest == name {
             return Meaning::Unknown;
         }
-        match self.meaning(self.spelled(rest), titles) {
-            Meaning::Unknown => self.parts(rest),
+        match self.meaning(self.spellings_of(rest), titles) {
+            Meaning::Unknown => self.meaning_of_parts(rest),
             meaning => meaning,
         }
     }
@@ -391,11 +246,11 @@ impl Names {
     /// Returns what the folded `name` means as a whole: as a name, an alias, a phrase, or a person's name without titles or
     /// surname. Logarithmic in the number of spellings.
     pub fn find_whole(&self, name: &str) -> Meaning<'_> {
-        self.meaning(self.spelled(name), "")
+        self.meaning(self.spellings_of(name), "")
     }
 
     /// Returns how many spellings [`Names::find`] compares at most for the folded `name`.
-    pub fn compared(&self, name: &str) -> usize {
+    pub fn comparisons_max(&self, name: &str) -> usize {
         words(name)
             .map(|word| self.by_word.get(word).map_or(0, Vec::len))
             .sum()
@@ -426,14 +281,14 @@ impl Names {
 
     /// Tells whether the folded `name` is a name or alias of an entry, or of several.
     fn is_whole_name(&self, name: &str) -> bool {
-        let spelled = self.spelled(name);
-        spelled
+        let found = self.spellings_of(name);
+        found
             .first()
-            .is_some_and(|first| first.kind <= SpellingKind::Alias)
+            .is_some_and(|first| first.kind.is_written_name())
     }
 
     /// Returns the spellings of the folded `name` that have the first kind.
-    fn spelled(&self, name: &str) -> &[Spelling] {
+    fn spellings_of(&self, name: &str) -> &[Spelling] {
         if name.is_empty() {
             return &[];
         }
@@ -476,7 +331,7 @@ impl Names {
     }
 
     /// Returns what the words of the folded `name` mean, as parts of names, aliases and labels.
-    fn parts(&self, name: &str) -> Meaning<'_> {
+    fn meaning_of_parts(&self, name: &str) -> Meaning<'_> {
         let lists: Option<Vec<&Vec<u32>>> =
             words(name).map(|word| self.by_word.get(word)).collect();
         let Some(rarest) = lists.and_then(|lists| lists.into_iter().min_by_key(|list| list.len()))
@@ -487,7 +342,7 @@ impl Names {
         for number in rarest {
             let spelling = &self.spellings[*number as usize];
             let is_new = found.last().is_none_or(|last| last.entry != spelling.entry);
-            if is_new && spelling.kind <= SpellingKind::Alias && has_words(&spelling.folded, name) {
+            if is_new && spelling.kind.is_written_name() && has_words(&spelling.folded, name) {
                 found.push(NameMatch {
                     entry: spelling.entry,
                     kind: SpellingKind::Part,
@@ -613,7 +468,7 @@ impl NamesBuilder {
             entry,
             text: text.into(),
         });
-        if kind > SpellingKind::Untitled {
+        if !kind.is_mention() {
             return;
         }
         let new_owner = MentionOwner {
@@ -628,10 +483,11 @@ impl NamesBuilder {
                 let owner = occupied.get_mut();
                 if kind < owner.kind {
                     *owner = new_owner;
-                } else if kind == owner.kind
-                    && kind != SpellingKind::Name
-                    && owner.entry != Some(entry)
-                {
+                    return;
+                }
+                let is_shared = kind == owner.kind && owner.entry != Some(entry);
+                // The first entry keeps its name: otherwise each mention of the name would add one more entry of that name.
+                if is_shared && kind != SpellingKind::Name {
                     owner.entry = None;
                 }
             }
@@ -640,7 +496,7 @@ impl NamesBuilder {
 
     /// Returns the entry that a mention in a review stands for, as [`Names::entry_of_mention`] will; adds one if there is
     /// none.
-    pub fn entry_of_mention(&mut self, mention: &str) -> u32 {
+    pub fn entry_of_mention_or_new(&mut self, mention: &str) -> u32 {
         let owner = self.by_mention.get(&comparable(mention));
         match owner.and_then(|owner| owner.entry) {
             Some(entry) => entry,

@@ -39,7 +39,7 @@ pub fn read_notices(
 }
 
 fn targets(item: JsonItem<'_>, values: NoticeValues) -> Vec<NoticeSetting> {
-    let targets = item.each(NOTICE_TARGETS_MAX, |item| {
+    let targets = item.items(NOTICE_TARGETS_MAX, |item| {
         let setting = item.object(|keys| NoticeSetting {
             id: id(keys.key("id")),
             kind: kind(keys.key("kind")),
@@ -127,7 +127,7 @@ fn days(item: JsonItem<'_>) -> u16 {
 
 fn events(item: JsonItem<'_>) -> Vec<NoticeEvent> {
     let words = NoticeEvent::ALL.map(NoticeEvent::word).join(", ");
-    let events = item.each(NoticeEvent::ALL.len(), |item| {
+    let events = item.items(NoticeEvent::ALL.len(), |item| {
         item.parsed_string(format_args!("one of {words}"), |word| {
             let mut events = NoticeEvent::ALL.into_iter();
             events.find(|event| event.word() == word)

@@ -14,7 +14,8 @@ use serde_json::value::RawValue;
 
 use super::chunks::over_chunks;
 use super::json::{
-    self, Check, FileSpec, JsonItem, JsonObject, JsonPath, LIST_MAX, TIME, TextRule, UNREADABLE,
+    self, FileProblems, FileSpec, JsonItem, JsonObject, JsonPath, LIST_MAX, TIME, TextRule,
+    UNREADABLE,
 };
 use super::mentions::Matcher;
 use super::names::{add_listed, comparable};
@@ -83,15 +84,15 @@ struct RawReviews<'b> {
     reviews: Vec<&'b RawValue>,
 }
 
-/// Parses the file and records its problems in `check`; `None` if not all reviews could be read.
+/// Parses the file and records its problems in `file_problems`; `None` if not all reviews could be read.
 pub(super) fn decode(
     bytes: &[u8],
     options: ReviewsOptions<'_>,
-    check: &Check,
+    file_problems: &FileProblems,
 ) -> Option<ReviewsFile> {
     let entries = find_entries(bytes);
     if let Some(entries) = entries
-        && let Some(mut content) = read_around(bytes, &entries, options.now, check)
+        && let Some(mut content) = read_around(bytes, &entries, options.now, file_problems)
     {
         content.taxonomy = options.taxonomy.clone();
         add_listed(&mut content.taxonomy, &content.business);
@@ -99,20 +100,20 @@ pub(super) fn decode(
             Ok(matcher) => matcher,
             Err(error) => {
                 let message = format!("has too many names and phrases: {error}");
-                check.push_problem(JsonPath::Root, None, message);
+                file_problems.push_problem(JsonPath::Root, None, message);
                 return None;
             }
         };
-        content.reviews = read(bytes, &entries, &matcher, options.threads, check);
+        content.reviews = read(bytes, &entries, &matcher, options.threads, file_problems);
         content.ambiguous_names = matcher.ambiguous;
         if content.reviews.len() < entries.len() {
             return None;
         }
         return Some(content);
     }
-    json::parse(bytes, check, |item| file(item, options.now));
-    if check.problems.borrow().is_empty() {
-        check.push_problem(JsonPath::Root, None, UNREADABLE);
+    json::parse(bytes, file_problems, |item| file(item, options.now));
+    if file_problems.problems.borrow().is_empty() {
+        file_problems.push_problem(JsonPath::Root, None, UNREADABLE);
     }
     None
 }
@@ -131,12 +132,12 @@ fn read_around(
     bytes: &[u8],
     entries: &[&RawValue],
     now: Timestamp,
-    check: &Check,
+    file_problems: &FileProblems,
 ) -> Option<ReviewsFile> {
     let range = range_of(bytes, entries);
     let around = [&bytes[..range.start], &bytes[range.end..]];
     json::with_tape(&around, |nodes| {
-        file(JsonItem::new(nodes, JsonPath::Root, check), now)
+        file(JsonItem::new(nodes, JsonPath::Root, file_problems), now)
     })
     .ok()
 }
@@ -162,7 +163,7 @@ fn file(item: JsonItem<'_>, now: Timestamp) -> ReviewsFile {
     item.object(|file| {
         let content = ReviewsFile {
             business: business(file.key("business")),
-            disclaimer: file.key("disclaimer").optional(TextRule::Prose),
+            disclaimer: file.key("disclaimer").nullable_string(TextRule::Prose),
             // Defaults to the modification time of the files.
             updated_at: file.optional_key("updated_at").and_then(|item| {
                 let time = item.parsed_string(TIME, |text| parse_timestamp(text.as_bytes()));
@@ -175,7 +176,7 @@ fn file(item: JsonItem<'_>, now: Timestamp) -> ReviewsFile {
             taxonomy: Taxonomy::default(),
             ambiguous_names: Vec::new(),
         };
-        file.key("reviews").list(0, |_| {});
+        file.key("reviews").each_item(|_| {});
         content
     })
 }
@@ -218,7 +219,7 @@ fn address(item: JsonItem<'_>) -> Address {
 }
 
 fn locations(item: JsonItem<'_>) -> Vec<BusinessLocation> {
-    let locations = item.each(LIST_MAX, |item| {
+    let locations = item.items(LIST_MAX, |item| {
         item.object(|keys| BusinessLocation {
             id: keys.key("id").string(TextRule::Name),
             label: keys.key("label").string(TextRule::Name),
@@ -230,7 +231,7 @@ fn locations(item: JsonItem<'_>) -> Vec<BusinessLocation> {
 }
 
 fn services(item: JsonItem<'_>) -> Vec<BusinessService> {
-    let services = item.each(LIST_MAX, |item| {
+    let services = item.items(LIST_MAX, |item| {
         item.object(|keys| BusinessService {
             id: keys.key("id").string(TextRule::Name),
             label: keys.key("label").string(TextRule::Name),
@@ -241,7 +242,7 @@ fn services(item: JsonItem<'_>) -> Vec<BusinessService> {
 }
 
 fn technicians(item: JsonItem<'_>) -> Vec<BusinessTechnician> {
-    let people = item.each(LIST_MAX, |item| {
+    let people = item.items(LIST_MAX, |item| {
         item.object(|keys| BusinessTechnician {
             name: keys.key("name").string(TextRule::Name),
             title: keys.key("title").string(TextRule::LineOrEmpty),
@@ -257,12 +258,12 @@ fn read(
     entries: &[&RawValue],
     matcher: &Matcher,
     threads: NonZeroUsize,
-    check: &Check,
+    file_problems: &FileProblems,
 ) -> Vec<Review> {
     let count = entries.len();
     if count > REVIEWS_MAX {
         let message = format!("has {count} entries, more than {REVIEWS_MAX}");
-        check.push_problem(LIST, None, message);
+        file_problems.push_problem(LIST, None, message);
         return Vec::new();
     }
     let parts = over_chunks(count, threads, |rows| {
@@ -271,7 +272,7 @@ fn read(
     let mut reviews = Vec::with_capacity(count);
     for (part, problems) in parts {
         reviews.extend(part);
-        check.problems.borrow_mut().append(problems);
+        file_problems.problems.borrow_mut().append(problems);
     }
     reviews
 }
@@ -283,20 +284,20 @@ fn read_chunk(
     mut entries: &[&RawValue],
     matcher: &Matcher,
 ) -> (Vec<Review>, Problems) {
-    let check = Check::new(REVIEWS);
+    let file_problems = FileProblems::new(REVIEWS);
     let mut reviews = Vec::with_capacity(entries.len());
     while !entries.is_empty() {
         let start = range_of(bytes, entries).start;
         let fitting = entries
             .partition_point(|entry| range_of_entry(bytes, entry).end - start <= PIECE_BYTES);
         let (piece, rest) = entries.split_at(fitting.max(1));
-        read_piece(bytes, first, piece, &check, &mut |entry| {
+        read_piece(bytes, first, piece, &file_problems, &mut |entry| {
             reviews.push(review(entry, matcher));
         });
         first += piece.len();
         entries = rest;
     }
-    (reviews, check.problems.into_inner())
+    (reviews, file_problems.problems.into_inner())
 }
 
 /// Reads entries that are parsed at once; if that is refused, one after the other, to report all that are invalid.
@@ -304,12 +305,12 @@ fn read_piece(
     bytes: &[u8],
     first: usize,
     piece: &[&RawValue],
-    check: &Check,
+    file_problems: &FileProblems,
     read: &mut dyn FnMut(JsonItem<'_>),
 ) {
     let text = &bytes[range_of(bytes, piece)];
     let parsed = json::with_tape(&[b"[", text, b"]"], |nodes| {
-        JsonItem::new(nodes, LIST, check).list(first, &mut *read);
+        JsonItem::new(nodes, LIST, file_problems).each_item_from(first, &mut *read);
     });
     if parsed.is_ok() {
         return;
@@ -318,15 +319,18 @@ fn read_piece(
         // It has a number or a lone surrogate that serde_json did not check.
         let error = json::syntax_error(entry.get().as_bytes());
         let message = error.map_or(UNREADABLE.to_owned(), |error| json::unreadable(&error));
-        return check.push_problem(JsonPath::Index(&LIST, first), None, message);
+        return file_problems.push_problem(JsonPath::Index(&LIST, first), None, message);
     }
     for (at, entry) in (first..).zip(piece.chunks(1)) {
-        read_piece(bytes, at, entry, check, read);
+        read_piece(bytes, at, entry, file_problems, read);
     }
 }
 
 /// Returns the numbers of the reviews by their ids, and rejects duplicate ids.
-pub(super) fn by_id<'r>(reviews: &'r [Review], check: &Check) -> HashMap<&'r str, usize> {
+pub(super) fn by_id<'r>(
+    reviews: &'r [Review],
+    file_problems: &FileProblems,
+) -> HashMap<&'r str, usize> {
     let mut by_id = HashMap::with_capacity(reviews.len());
     // An invalid id was replaced by an empty one.
     let ids = reviews.iter().map(|review| review.id.as_str()).enumerate();
@@ -334,7 +338,7 @@ pub(super) fn by_id<'r>(reviews: &'r [Review], check: &Check) -> HashMap<&'r str
         let first = *by_id.entry(id).or_insert(at);
         if first < at {
             let message = format_args!("is also the id of reviews[{first}]");
-            check.push_problem(format_args!("reviews[{at}].id"), Some(quote(id)), message);
+            file_problems.push_problem(format_args!("reviews[{at}].id"), Some(quote(id)), message);
         }
     }
     by_id
@@ -358,7 +362,9 @@ pub(super) fn review(entry: JsonItem<'_>, matcher: &Matcher) -> Review {
         let mut review = Review {
             id: keys.key("id").review_id(),
             author: keys.key("author").string(TextRule::Name),
-            author_avatar_url: keys.key("author_avatar_url").optional(TextRule::Picture),
+            author_avatar_url: keys
+                .key("author_avatar_url")
+                .nullable_string(TextRule::Picture),
             rating: keys.key("rating").rating(),
             date: keys.key("date").date(),
             text: keys
@@ -367,7 +373,7 @@ pub(super) fn review(entry: JsonItem<'_>, matcher: &Matcher) -> Review {
                 .map(prose_or_empty)
                 .unwrap_or_default(),
             source: keys.key("source").string(TextRule::Name),
-            source_url: keys.key("source_url").optional(TextRule::Url),
+            source_url: keys.key("source_url").nullable_string(TextRule::Url),
             owner_reply: keys.key("owner_reply").non_null().map(owner_reply),
             verified: keys.key("verified").boolean(),
             mentioned_technicians: Vec::new(),
@@ -438,7 +444,7 @@ fn owner_reply(item: JsonItem<'_>) -> OwnerReply {
 fn verification_of(item: JsonItem<'_>, verified: bool) -> Verification {
     let verification = item.object(|keys| Verification {
         by: keys.key("by").string(TextRule::Name),
-        method: keys.key("method").optional(TextRule::Name),
+        method: keys.key("method").nullable_string(TextRule::Name),
     });
     if verified && verification.is_by_account() {
         item.push_problem(format_args!(
@@ -454,7 +460,7 @@ fn language_tag(item: JsonItem<'_>) -> Option<String> {
 }
 
 fn media(item: JsonItem<'_>) -> Vec<Media> {
-    item.each(MEDIA_MAX, |item| {
+    item.items(MEDIA_MAX, |item| {
         item.object(|keys| Media {
             url: keys.key("url").string(TextRule::Picture),
             alt: keys.key("alt").string(TextRule::LineOrEmpty),

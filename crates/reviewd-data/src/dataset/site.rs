@@ -92,7 +92,7 @@ fn radius(item: JsonItem<'_>) -> u8 {
 }
 
 fn review_links(item: JsonItem<'_>) -> Vec<ReviewLink> {
-    let links = item.each(LIST_MAX, |item| {
+    let links = item.items(LIST_MAX, |item| {
         item.object(|keys| ReviewLink {
             source: keys.key("source").string(TextRule::Name),
             url: keys.key("url").string(TextRule::Url),

@@ -168,9 +168,9 @@ fn a_part_is_compared_with_the_spellings_of_each_word() {
     listed.extend((0..100).map(|number| format!("Ann Common{number}")));
     let listed: Vec<&str> = listed.iter().map(String::as_str).collect();
     let names = people(&listed);
-    assert_eq!(names.compared("rare ann"), 102);
-    assert_eq!(names.compared("ann"), 101);
-    assert_eq!(names.compared("other"), 0);
+    assert_eq!(names.comparisons_max("rare ann"), 102);
+    assert_eq!(names.comparisons_max("ann"), 101);
+    assert_eq!(names.comparisons_max("other"), 0);
 }
 
 #[test]
@@ -179,11 +179,11 @@ fn a_mention_is_an_entry_by_its_whole_name_only() {
     let anna = names.add_entry("Dr. Anna Weber");
     names.add_spelling(anna, SpellingKind::Alias, "Anni");
     for mention in ["Dr. Anna Weber", "anna weber", "ANNI"] {
-        assert_eq!(names.entry_of_mention(mention), anna, "{mention}");
+        assert_eq!(names.entry_of_mention_or_new(mention), anna, "{mention}");
     }
-    let other = names.entry_of_mention("Weber");
+    let other = names.entry_of_mention_or_new("Weber");
     assert_ne!(other, anna);
-    assert_eq!(names.entry_of_mention("weber"), other);
+    assert_eq!(names.entry_of_mention_or_new("weber"), other);
     let names = names.finish();
     assert_eq!(names.entry_of_mention("weber"), Some(other));
     assert_eq!(names.entry_of_mention("Anna"), None);

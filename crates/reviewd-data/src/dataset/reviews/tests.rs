@@ -12,12 +12,12 @@ fn read(text: &str, threads: usize) -> Result<Vec<Review>, Vec<String>> {
         now: Timestamp::from_unix(NOW),
         threads: NonZeroUsize::new(threads).expect("threads"),
     };
-    let check = Check::new(REVIEWS);
+    let file_problems = FileProblems::new(REVIEWS);
     let mut problems = Problems::default();
-    let file = decode(text.as_bytes(), options, &check);
+    let file = decode(text.as_bytes(), options, &file_problems);
     let reviews = file.map(|file| file.reviews).unwrap_or_default();
-    by_id(&reviews, &check);
-    if check.finish(text.as_bytes(), &mut problems) {
+    by_id(&reviews, &file_problems);
+    if file_problems.finish(text.as_bytes(), &mut problems) {
         Ok(reviews)
     } else {
         Err(problems.listed.iter().map(ToString::to_string).collect())

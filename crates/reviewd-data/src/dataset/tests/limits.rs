@@ -78,7 +78,7 @@ fn outcome_of_mentions(count: usize) -> Result<Decoded, String> {
 
 #[test]
 fn the_size_of_a_file_is_bounded() {
-    for (bytes_max, expected) in [(2, ""), (1, "f: is larger than 1 bytes")] {
+    for (bytes_max, expected) in [(2, ""), (1, "f: has 2 bytes, more than 1")] {
         let mut problems = Problems::default();
         let file = FileSpec::new("f", bytes_max);
         json::read_file(file, &Some(b"{}"), &mut problems, |_| ());
