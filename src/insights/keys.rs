@@ -21,6 +21,11 @@ pub(super) fn key(word: &str) -> u64 {
     key
 }
 
+/// Returns the hash of a sequence: of the parts with this `hash`, and of one more `part`.
+pub(super) fn mix(hash: u64, part: u64) -> u64 {
+    (hash.rotate_left(23) ^ part).wrapping_mul(MULTIPLIER)
+}
+
 /// The seed of a map's hashers.
 #[derive(Clone, Debug)]
 pub(super) struct KeyHasherSeed(u64);

@@ -23,6 +23,7 @@ mod people;
 mod read;
 mod sentences;
 mod stance;
+mod star_group;
 mod star_weights;
 mod summary;
 mod text;

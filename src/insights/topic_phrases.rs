@@ -16,13 +16,16 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 use whatlang::Lang;
 
-use super::keys::{KeyMap, key};
+use super::keys::{KeyMap, key, mix};
 use super::language::WordList;
+use super::star_group::{ByGroup, StarGroup};
 use super::text::{Item, TextWords};
 use crate::model::Review;
 
 /// A word is a measure if at least one in so many of its uses follows a number.
 const USES_PER_NUMBERED: u32 = 3;
+/// A word is usually written in a way if at least so many of ten of its uses are.
+const USUAL_TENTHS: u32 = 6;
 /// Most free uses of a single word for each one that looks like a noun phrase: at least a third must.
 const FREE_PER_NOUN_SINGLE: u32 = 3;
 /// The same for a phrase of several words: at least a quarter.
@@ -37,6 +40,8 @@ const HEAD_FIRST: [Lang; 4] = [Lang::Fra, Lang::Spa, Lang::Ita, Lang::Por];
 const ROWS_MAX: usize = 24;
 /// Most bytes of a word of a phrase; a longer one ends the phrase.
 const WORD_BYTES_MAX: usize = 40;
+/// Most words of a phrase, without a "no" before it.
+const WORDS_MAX: usize = 3;
 /// Most words between a phrase and a word near it.
 const NEAR_MAX: usize = 6;
 /// Most spellings of a phrase that are counted.
@@ -60,8 +65,8 @@ pub(super) struct PhraseCount {
     lang: Lang,
     /// How it is written, in lower case: "main course", "main courses".
     spellings: Vec<PhraseSpelling>,
-    /// Reviews of five stars, and of at most three.
-    groups: [u32; 2],
+    /// Reviews of each group that use it.
+    reviews: ByGroup<u32>,
     /// Uses that are part of a longer run of content words.
     parts: u32,
     /// Free uses: see the module.
@@ -83,9 +88,9 @@ pub(super) struct PhraseCount {
     /// Uses right after a number ("50 euros").
     numbered: u32,
     /// Rows of the newest reviews of each group that use it.
-    rows: [Vec<u32>; 2],
+    rows: ByGroup<Vec<u32>>,
     /// The last row counted.
-    last: Option<u32>,
+    last_row: Option<u32>,
 }
 
 /// A spelling of a phrase, and how often it is used.
@@ -101,7 +106,7 @@ impl PhraseCount {
         PhraseCount {
             lang,
             spellings: Vec::new(),
-            groups: [0; 2],
+            reviews: ByGroup::default(),
             parts: 0,
             free: 0,
             nouns: 0,
@@ -112,17 +117,17 @@ impl PhraseCount {
             capitals: 0,
             all_capitals: 0,
             numbered: 0,
-            rows: Default::default(),
-            last: None,
+            rows: ByGroup::default(),
+            last_row: None,
         }
     }
 
     /// Adds the count of other rows.
     fn add(&mut self, later: PhraseCount) {
-        for (group, later_rows) in later.rows.into_iter().enumerate() {
-            self.groups[group] += later.groups[group];
+        for group in StarGroup::ALL {
+            self.reviews[group] += later.reviews[group];
             let rows = &mut self.rows[group];
-            rows.extend(later_rows);
+            rows.extend(&later.rows[group]);
             rows.sort_unstable();
             rows.truncate(ROWS_MAX);
         }
@@ -152,13 +157,18 @@ impl PhraseCount {
         }
     }
 
-    /// Reviews that use it, of five stars and of at most three.
-    pub(super) fn groups(&self) -> [u32; 2] {
-        self.groups
+    /// Reviews of each group that use it.
+    pub(super) fn reviews_by_group(&self) -> ByGroup<u32> {
+        self.reviews
+    }
+
+    /// Reviews of both groups that use it.
+    pub(super) fn reviews(&self) -> u32 {
+        self.reviews.five + self.reviews.low
     }
 
     /// Rows of the newest reviews of a group that use it, ascending.
-    pub(super) fn rows(&self, group: usize) -> &[u32] {
+    pub(super) fn rows(&self, group: StarGroup) -> &[u32] {
         &self.rows[group]
     }
 
@@ -169,8 +179,11 @@ impl PhraseCount {
 
     /// Whether a third of its uses follow a number ("50 euros", "two hours").
     pub(super) fn is_measure(&self) -> bool {
-        let uses: u32 = self.spellings.iter().map(|spelling| spelling.uses).sum();
-        self.numbered * USES_PER_NUMBERED >= uses
+        self.numbered * USES_PER_NUMBERED >= self.uses()
+    }
+
+    fn uses(&self) -> u32 {
+        self.spellings.iter().map(|spelling| spelling.uses).sum()
     }
 
     /// Whether it is a single word after "no".
@@ -181,11 +194,12 @@ impl PhraseCount {
     /// Whether it is usually written like a name: with a capital letter within sentences, but in German, where every noun
     /// has one; or in capital letters only, unless it is a usual abbreviation of a thing ("WLAN").
     pub(super) fn is_like_name(&self) -> bool {
-        let is_capital = self.within > 0 && self.capitals * 10 >= self.within * 6;
-        let uses: u32 = self.spellings.iter().map(|spelling| spelling.uses).sum();
-        let is_acronym = self.all_capitals * 10 >= uses * 6;
-        let is_abbreviation = TopicRole::ABBREVIATION.has(key(self.phrase()));
-        !is_abbreviation && (is_acronym || (is_capital && self.lang != Lang::Deu))
+        if TopicRole::ABBREVIATION.has(key(self.phrase())) {
+            return false;
+        }
+        let is_acronym = is_usual(self.all_capitals, self.uses());
+        let is_capital = self.within > 0 && is_usual(self.capitals, self.within);
+        is_acronym || (is_capital && self.lang != Lang::Deu)
     }
 
     /// The most frequent spelling; of equally frequent ones the first.
@@ -198,30 +212,32 @@ impl PhraseCount {
         }
         best.map_or("", |spelling| &spelling.text)
     }
+}
 
-    /// Reviews of both groups that use it.
-    pub(super) fn reviews(&self) -> u32 {
-        self.groups.iter().sum()
-    }
+/// Whether a word is usually written as it is in `some` of `all` uses.
+fn is_usual(some: u32, all: u32) -> bool {
+    some * 10 >= all * USUAL_TENTHS
 }
 
 /// Counts of phrases, by the hash of their language and the stems of their words.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Counts {
     by_phrase: KeyMap<u64, PhraseCount>,
-    /// The different words that reviews of five stars use, added up over these reviews, and those of at most three stars.
-    words: [u64; 2],
+    /// The different words that a review uses, added up over the reviews of each group.
+    words: ByGroup<u64>,
 }
 
 impl Counts {
     /// Adds the counts of a part, whose reviews have these `rows`.
     pub(super) fn add(&mut self, part: Counts, rows: &[u32]) {
-        for (words, of_part) in self.words.iter_mut().zip(part.words) {
-            *words += of_part;
+        for group in StarGroup::ALL {
+            self.words[group] += part.words[group];
         }
         for (phrase, mut count) in part.by_phrase {
-            for number in count.rows.iter_mut().flatten() {
-                *number = rows[*number as usize];
+            for group in StarGroup::ALL {
+                for number in &mut count.rows[group] {
+                    *number = rows[*number as usize];
+                }
             }
             match self.by_phrase.get_mut(&phrase) {
                 Some(known) => known.add(count),
@@ -239,14 +255,16 @@ impl Counts {
 
     /// Counts the phrases of a sentence of the review of `row`.
     pub(super) fn count(&mut self, row: u32, review: &Review, lang: Lang, words: &TextWords) {
-        let Some(group) = group(review) else {
+        let Some(group) = StarGroup::of_review(review) else {
             return;
         };
         visit_uses(words, lang, |phrase| {
             let count = self.by_phrase.entry(phrase.hash);
             let count = count.or_insert_with(|| PhraseCount::new(lang));
             let is_new = phrase.add_to(count, row, group);
-            self.words[group] += u64::from(is_new && phrase.first == phrase.last);
+            if is_new && phrase.is_single_word() {
+                self.words[group] += 1;
+            }
         });
     }
 
@@ -262,8 +280,8 @@ impl Counts {
         })
     }
 
-    /// The different words that reviews of each group use, added up over these reviews.
-    pub(super) fn words(&self) -> [u64; 2] {
+    /// The different words that a review uses, added up over the reviews of each group.
+    pub(super) fn words(&self) -> ByGroup<u64> {
         self.words
     }
 
@@ -291,70 +309,147 @@ pub(super) fn visit_uses<'w>(
     lang: Lang,
     mut visit: impl FnMut(PhraseUse<'w>),
 ) {
-    let items = &words.items;
-    let function_words = WordList::named(lang.code());
-    let roles = LanguageRoles::of(lang);
-    let is_head_first = HEAD_FIRST.contains(&lang);
-    let mut kinds = Vec::with_capacity(items.len());
-    for item in items {
-        kinds.push(kind(words, item, function_words, roles));
-    }
-    for last in 0..items.len() {
-        if !kinds[last].is_content() {
-            continue;
-        }
-        // No content word follows: "course" in "main course was".
-        let is_end = !kinds.get(last + 1).is_some_and(|kind| kind.is_content());
+    let sentence = PhraseSentence::new(words, lang);
+    for last_word in 0..words.items.len() {
         // Of stems, so that all inflections are one phrase.
-        let mut phrase_hash = key(lang.code());
+        let mut hash = key(lang.code());
         // Of the words as they are written.
         let mut spelling_hash = 0;
-        for first in (last.saturating_sub(2)..=last).rev() {
-            if !kinds[first].is_content() {
+        for first_word in (last_word.saturating_sub(WORDS_MAX - 1)..=last_word).rev() {
+            if !sentence.kinds[first_word].is_content() {
                 break;
             }
-            phrase_hash = mixed(phrase_hash, items[first].form);
-            spelling_hash = mixed(spelling_hash, items[first].key);
-            // No content word precedes: "main" in "the main course".
-            let is_start = first == 0 || !kinds[first - 1].is_content();
-            // "Course" in "the main course".
-            let is_part = !(is_start && is_end);
-            // "Joindre" in "les joindre", "works" in "that works".
-            let follows_pronoun = first > 0 && roles.pronouns.has(items[first - 1].key);
-            // "Surprisingly" in "a surprisingly good".
-            let precedes_opinion = kinds.get(last + 1) == Some(&WordKind::Describing);
-            // "Nearly" in "a nearly 2 hours late".
-            let precedes_number = kinds.get(last + 1) == Some(&WordKind::Number);
-            let is_ambiguous =
-                follows_pronoun || precedes_number || (precedes_opinion && !is_head_first);
-            let is_free = !is_part && !is_ambiguous;
-            // "Waiter" in "the rude waiter".
-            let is_noun = is_free
-                && (lang != Lang::Deu || items[last].is_capital)
-                && is_determined(items, &kinds, first, roles.determiners);
-            // "Course" in "main course", "carte" in "carte bancaire".
-            let head = if is_head_first { first } else { last };
-            let mut phrase = PhraseUse {
-                words,
-                first,
-                last,
-                hash: phrase_hash,
-                spelling_hash,
-                is_part,
-                is_free,
-                is_noun,
-                head: mixed(key(lang.code()), items[head].form),
-                is_general: first == last && kinds[first] == WordKind::General,
-                has_negation: false,
-                follows_number: first > 0 && kinds[first - 1] == WordKind::Number,
-            };
-            let negation = phrase.negation(roles);
-            // "Keinem" is not listed before nouns: "Teppich" is the topic, not "keinem Teppich".
-            if first == last && negation.is_some_and(|no| roles.determiners.has(no.key)) {
-                phrase.include_negation();
-            }
-            visit(phrase);
+            let item = &words.items[first_word];
+            hash = mix(hash, item.form);
+            spelling_hash = mix(spelling_hash, item.key);
+            visit(sentence.use_of(first_word, last_word, hash, spelling_hash));
         }
+    }
+}
+
+/// A sentence whose phrases are counted.
+struct PhraseSentence<'w> {
+    words: &'w TextWords,
+    lang: Lang,
+    roles: LanguageRoles,
+    /// Of each word.
+    kinds: Vec<WordKind>,
+}
+
+impl<'w> PhraseSentence<'w> {
+    fn new(words: &'w TextWords, lang: Lang) -> PhraseSentence<'w> {
+        let function_words = WordList::named(lang.code());
+        let roles = LanguageRoles::of(lang);
+        let mut kinds = Vec::with_capacity(words.items.len());
+        for item in &words.items {
+            kinds.push(kind(words, item, function_words, roles));
+        }
+        PhraseSentence {
+            words,
+            lang,
+            roles,
+            kinds,
+        }
+    }
+
+    /// The phrase from `first_word` to `last_word`, which are content words, as are those between. Its hash includes the
+    /// language; both hashes are of its words from the last to the first.
+    fn use_of(
+        &self,
+        first_word: usize,
+        last_word: usize,
+        hash: u64,
+        spelling_hash: u64,
+    ) -> PhraseUse<'w> {
+        let items = &self.words.items;
+        let before = self.kind_before(first_word);
+        let after = self.kind_after(last_word);
+        let is_single_word = first_word == last_word;
+        // "Main" and "course" in "the main course".
+        let is_part =
+            before.is_some_and(WordKind::is_content) || after.is_some_and(WordKind::is_content);
+        let is_free = !is_part && !self.is_ambiguous(first_word, last_word);
+        let is_noun = is_free && self.looks_like_noun(first_word, last_word);
+        // "Course" in "main course", "carte" in "carte bancaire".
+        let head = if self.is_head_first() {
+            first_word
+        } else {
+            last_word
+        };
+        let mut phrase = PhraseUse {
+            words: self.words,
+            first_word,
+            last_word,
+            hash,
+            spelling_hash,
+            is_part,
+            is_free,
+            is_noun,
+            head: mix(key(self.lang.code()), items[head].form),
+            is_general: is_single_word && self.kinds[first_word] == WordKind::General,
+            has_negation: false,
+            follows_number: before == Some(WordKind::Number),
+        };
+        // "Keinem" is not listed before nouns: "Teppich" is the topic, not "keinem Teppich".
+        if is_single_word
+            && let Some(negation) = phrase.negation(self.roles)
+            && self.roles.determiners.has(negation.key)
+        {
+            phrase.include_negation();
+        }
+        phrase
+    }
+
+    /// The kind of the word before `at`; `None` at the beginning of the sentence.
+    fn kind_before(&self, at: usize) -> Option<WordKind> {
+        Some(self.kinds[at.checked_sub(1)?])
+    }
+
+    /// The kind of the word after `at`; `None` at the end of the sentence.
+    fn kind_after(&self, at: usize) -> Option<WordKind> {
+        self.kinds.get(at + 1).copied()
+    }
+
+    fn is_head_first(&self) -> bool {
+        HEAD_FIRST.contains(&self.lang)
+    }
+
+    /// Whether the words around a phrase suggest that it is a verb or an adverb.
+    fn is_ambiguous(&self, first_word: usize, last_word: usize) -> bool {
+        let items = &self.words.items;
+        // "Joindre" in "les joindre", "works" in "that works".
+        if first_word > 0 && self.roles.pronouns.has(items[first_word - 1].key) {
+            return true;
+        }
+        match self.kind_after(last_word) {
+            // "Nearly" in "a nearly 2 hours late".
+            Some(WordKind::Number) => true,
+            // "Surprisingly" in "a surprisingly good".
+            Some(WordKind::Describing) => !self.is_head_first(),
+            _ => false,
+        }
+    }
+
+    /// Whether a free use looks like a noun phrase: "waiter" in "the rude waiter".
+    fn looks_like_noun(&self, first_word: usize, last_word: usize) -> bool {
+        if self.lang == Lang::Deu && !self.words.items[last_word].is_capital {
+            return false;
+        }
+        self.is_determined(first_word)
+    }
+
+    /// Whether a determiner precedes `first_word`, directly or with up to two opinions and the like between.
+    fn is_determined(&self, first_word: usize) -> bool {
+        let start = first_word.saturating_sub(3);
+        for at in (start..first_word).rev() {
+            if self.roles.determiners.has(self.words.items[at].key) {
+                return true;
+            }
+            if self.kinds[at] != WordKind::Describing {
+                return false;
+            }
+        }
+        false
     }
 }
 
@@ -362,9 +457,9 @@ pub(super) fn visit_uses<'w>(
 pub(super) struct PhraseUse<'w> {
     words: &'w TextWords,
     /// Index of its first word in the sentence.
-    first: usize,
+    first_word: usize,
     /// Index of its last word.
-    last: usize,
+    last_word: usize,
     /// Hash of its language and the stems of its words.
     pub(super) hash: u64,
     /// Hash of its words as they are written.
@@ -384,18 +479,24 @@ impl PhraseUse<'_> {
     /// The word "no" before it in its clause, if there is one.
     fn negation(&self, roles: LanguageRoles) -> Option<&Item> {
         let items = &self.words.items;
-        let before = &items[self.first.checked_sub(1)?];
-        let is_negation = roles.negations.has(before.key);
-        (is_negation && before.clause == items[self.first].clause).then_some(before)
+        let before = &items[self.first_word.checked_sub(1)?];
+        if before.clause != items[self.first_word].clause || !roles.negations.has(before.key) {
+            return None;
+        }
+        Some(before)
+    }
+
+    fn is_single_word(&self) -> bool {
+        self.first_word == self.last_word
     }
 
     /// Makes the word "no" before it its first word, as in "no reply": such a phrase needs no other determiner.
     fn include_negation(&mut self) {
-        self.first -= 1;
+        self.first_word -= 1;
         self.has_negation = true;
-        let negation = self.words.items[self.first].key;
-        self.hash = mixed(self.hash, negation);
-        self.spelling_hash = mixed(self.spelling_hash, negation);
+        let negation = self.words.items[self.first_word].key;
+        self.hash = mix(self.hash, negation);
+        self.spelling_hash = mix(self.spelling_hash, negation);
         self.is_noun = self.is_free;
     }
 
@@ -403,29 +504,29 @@ impl PhraseUse<'_> {
     pub(super) fn range(&self) -> Range<usize> {
         let items = &self.words.items;
         // Not by the words: a phrase may begin with a word that is "no" in another language.
-        let first = self.first + usize::from(self.has_negation);
-        items[first].start..items[self.last].end
+        let first = self.first_word + usize::from(self.has_negation);
+        items[first].start..items[self.last_word].end
     }
 
     /// Adds the use to the `count` of its phrase; whether it is the first in the review of `row`.
-    fn add_to(&self, count: &mut PhraseCount, row: u32, group: usize) -> bool {
-        let first = &self.words.items[self.first];
+    fn add_to(&self, count: &mut PhraseCount, row: u32, group: StarGroup) -> bool {
+        let first = &self.words.items[self.first_word];
         count.head = self.head;
         count.is_general |= self.is_general;
         count.has_negation |= self.has_negation;
         count.parts += u32::from(self.is_part);
         count.free += u32::from(self.is_free);
         count.nouns += u32::from(self.is_noun);
-        count.within += u32::from(self.first > 0);
-        count.capitals += u32::from(self.first > 0 && first.is_capital);
-        count.all_capitals += u32::from(self.first == self.last && first.is_all_capital);
+        count.within += u32::from(self.first_word > 0);
+        count.capitals += u32::from(self.first_word > 0 && first.is_capital);
+        count.all_capitals += u32::from(self.is_single_word() && first.is_all_capital);
         count.numbered += u32::from(self.follows_number);
         count.add_spelling(self.spelling_hash, 1, || self.text());
-        if count.last == Some(row) {
+        if count.last_row == Some(row) {
             return false;
         }
-        count.last = Some(row);
-        count.groups[group] += 1;
+        count.last_row = Some(row);
+        count.reviews[group] += 1;
         let rows = &mut count.rows[group];
         if rows.len() < ROWS_MAX {
             rows.push(row);
@@ -438,10 +539,10 @@ impl PhraseUse<'_> {
         let items = &self.words.items;
         let function_words = WordList::named(lang.code());
         let roles = LanguageRoles::of(lang);
-        let own = &items[self.first..=self.last];
-        let clause = items[self.last].clause;
-        let start = self.first.saturating_sub(NEAR_MAX);
-        let end = self.last + 1 + NEAR_MAX;
+        let own = &items[self.first_word..=self.last_word];
+        let clause = items[self.last_word].clause;
+        let start = self.first_word.saturating_sub(NEAR_MAX);
+        let end = self.last_word + 1 + NEAR_MAX;
         let mut near: Vec<NearWord> = Vec::new();
         for (at, item) in items.iter().enumerate().take(end).skip(start) {
             // A second use of one of its words tells nothing of it.
@@ -471,7 +572,7 @@ impl PhraseUse<'_> {
 
     /// The phrase in lower case.
     fn text(&self) -> String {
-        let items = self.words.items[self.first..=self.last].iter();
+        let items = self.words.items[self.first_word..=self.last_word].iter();
         let words = items.map(|item| self.words.lower(item).trim_end_matches("'s"));
         words.collect::<Vec<_>>().join(" ")
     }
@@ -502,7 +603,7 @@ impl NearWord {
             && item.negated
             && !roles.plain.has(negation.key)
         {
-            word.form = mixed(word.form, 1);
+            word.form = mix(word.form, 1);
             word.text = format!("{} {}", words.lower(negation), word.text);
             word.sign = -word.sign;
         }
@@ -554,20 +655,6 @@ fn kind(
         return WordKind::General;
     }
     WordKind::Content
-}
-
-/// Whether a determiner precedes the phrase at `first`, directly or with up to two opinions and the like between.
-fn is_determined(items: &[Item], kinds: &[WordKind], first: usize, determiners: TopicRole) -> bool {
-    let start = first.saturating_sub(3);
-    for at in (start..first).rev() {
-        if determiners.has(items[at].key) {
-            return true;
-        }
-        if kinds[at] != WordKind::Describing {
-            return false;
-        }
-    }
-    false
 }
 
 /// A role of words, as the bit of its line in `general.txt`. A line has the name of a role, then the words that have it:
@@ -667,19 +754,6 @@ static ROLES: LazyLock<KeyMap<u64, u64>> = LazyLock::new(|| {
     }
     roles
 });
-
-fn mixed(hash: u64, part: u64) -> u64 {
-    (hash.rotate_left(23) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// 0 for reviews of five stars, 1 for those of at most three, `None` for those of four.
-pub(super) fn group(review: &Review) -> Option<usize> {
-    match review.rating.stars() {
-        5 => Some(0),
-        4 => None,
-        _ => Some(1),
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -29,10 +29,11 @@ use whatlang::Lang;
 use super::keys::{KeyMap, key};
 use super::known::KnownLanguages;
 use super::stance::{Stance, StanceReader};
+use super::star_group::{ByGroup, StarGroup};
 use super::text::TextWords;
-use super::topic_phrases::{Counts, NearWord, PhraseCount, PhraseKey, group};
+use super::topic_phrases::{Counts, NearWord, PhraseCount, PhraseKey};
 use super::topic_words::{SharedWord, UsualWords, have_opinion};
-use super::totals::interval;
+use super::totals::sampling_interval;
 use crate::model::Dataset;
 use crate::model::insights::{InsightsTopic, NameCandidate, Polarity};
 
@@ -44,13 +45,13 @@ const PERCENT_MIN: u32 = 1;
 const PERCENT_MAX: u32 = 20;
 /// Least weight: 2.33 standard errors. About 1 in 50 phrases that both groups use equally passes by chance, and fewer
 /// become topics, as the reviews must have an opinion about it, too.
-const WEIGHT_MIN: i64 = 233;
+const WEIGHT_MIN: u64 = 233;
 /// How many times as often the words of a group must name a topic as those of the other.
 const TIMES_MIN: u64 = 2;
 /// Most candidates of which reviews are read again.
 const CANDIDATES_MAX: usize = 100;
 /// Fewest reviews of its group with an opinion of the sign of the topic.
-const AGREEING_MIN: u32 = 3;
+const AGREEING_MIN: usize = 3;
 /// Fewest agreeing reviews that two candidates have in common if they are about one subject: long reviews name much, and two of
 /// them may name the same two things by chance.
 const COMMON_MIN: usize = 3;
@@ -73,42 +74,32 @@ const COMPOUND_START_MIN: usize = 6;
 /// languages, and the words, separated by commas.
 const SYNONYM_LINES: &str = include_str!("synonyms.txt");
 
-/// A phrase that may be a topic.
+/// A phrase that one of the groups of reviews names more often.
 struct TopicCandidate<'c> {
     phrase: &'c str,
     key: PhraseKey,
     count: &'c PhraseCount,
-    weight: i64,
+    /// The group that names it more often.
+    group: StarGroup,
+    /// How sure this is, in hundredths of a standard error.
+    weight: u64,
     /// What the reviews that are read again say of it, by their row.
     stances: BTreeMap<u32, Stance>,
-    /// Reviews of its group with an opinion of its sign about it, the newest first.
-    agreeing: Vec<Agreeing>,
+}
+
+/// A candidate about which its reviews agree: it may be a topic.
+struct AgreedCandidate<'c> {
+    candidate: &'c TopicCandidate<'c>,
+    /// The reviews that agree, the newest first.
+    agreeing: Vec<Agreeing<'c>>,
     /// The words that these reviews often have near it.
     words: Vec<SharedWord>,
 }
 
-impl TopicCandidate<'_> {
-    /// 0 if it is named in reviews of five stars, 1 if in those of at most three.
-    fn group(&self) -> usize {
-        usize::from(self.weight < 0)
-    }
-
-    fn polarity(&self) -> Polarity {
-        if self.weight > 0 {
-            Polarity::Positive
-        } else {
-            Polarity::Negative
-        }
-    }
-}
-
-/// A review with an opinion of the sign of a candidate about it.
-#[derive(Clone)]
-struct Agreeing {
+/// A review of the group of a candidate with an opinion of its sign about it.
+struct Agreeing<'c> {
     row: u32,
-    clarity: u32,
-    /// The words near the phrase.
-    words: Vec<NearWord>,
+    stance: &'c Stance,
 }
 
 /// Returns the strongest topics, praise first; `aspect_phrases` has the phrases that the aspects already list. `None` if
@@ -126,29 +117,46 @@ pub(super) fn topics(
     let mut reader = StanceReader::new(dataset, known);
     read_reviews(&mut candidates, &mut reader, cancelled)?;
     let usual = UsualWords::of(candidates.iter().flat_map(stances));
-    candidates.retain_mut(|candidate| judge(candidate, &usual, &name_words));
-    let mut words = TextWords::default();
-    let mut topics: [Vec<InsightsTopic>; 2] = Default::default();
-    for candidate in strongest(&candidates) {
-        words.read(candidate.phrase);
-        let phrases = &known[&Some(candidate.key.lang)].phrases;
-        let found = phrases.find(&mut words);
-        let aspect = found.first().map(|found| usize::from(found.aspect));
-        let shown = clearest(candidate);
-        let reviews = shown.iter().map(|one| &dataset.reviews[one.row as usize]);
-        let [five_stars, low_stars] = candidate.count.groups();
-        topics[candidate.group()].push(InsightsTopic {
-            phrase: candidate.phrase.to_owned(),
-            label: label(candidate),
-            polarity: candidate.polarity(),
-            five_star_count: five_stars.into(),
-            low_star_count: low_stars.into(),
-            weight: candidate.weight.abs() as f64 / 100.0,
-            aspect: aspect.map(|at| dataset.taxonomy.aspects[at].id.clone()),
-            review_ids: reviews.map(|review| review.id.clone()).collect(),
-        });
+    let mut agreed = Vec::new();
+    for candidate in &candidates {
+        agreed.extend(agreed_candidate(candidate, &usual, &name_words));
     }
-    Some(topics.concat())
+    let mut words = TextWords::default();
+    let mut topics: ByGroup<Vec<InsightsTopic>> = ByGroup::default();
+    for chosen in strongest(&agreed) {
+        let group = chosen.candidate.group;
+        topics[group].push(topic(chosen, dataset, known, &mut words));
+    }
+    Some([topics.five, topics.low].concat())
+}
+
+/// The topic that is published for a candidate; `words` is a buffer.
+fn topic(
+    chosen: &AgreedCandidate<'_>,
+    dataset: &Dataset,
+    known: &KnownLanguages,
+    words: &mut TextWords,
+) -> InsightsTopic {
+    let candidate = chosen.candidate;
+    words.read(candidate.phrase);
+    let aspect_phrases = &known[&Some(candidate.key.lang)].phrases;
+    let found = aspect_phrases.find(words);
+    let aspect = found.first().map(|first| usize::from(first.aspect));
+    let reviews = candidate.count.reviews_by_group();
+    let mut review_ids = Vec::new();
+    for row in rows_shown(chosen) {
+        review_ids.push(dataset.reviews[row as usize].id.clone());
+    }
+    InsightsTopic {
+        phrase: candidate.phrase.to_owned(),
+        label: label(chosen),
+        polarity: candidate.group.polarity(),
+        five_star_count: reviews.five.into(),
+        low_star_count: reviews.low.into(),
+        weight: candidate.weight as f64 / 100.0,
+        aspect: aspect.map(|at| dataset.taxonomy.aspects[at].id.clone()),
+        review_ids,
+    }
 }
 
 /// Returns the language of the candidate with each [`Stance`] of the reviews about it that were read.
@@ -158,12 +166,13 @@ fn stances<'c>(candidate: &'c TopicCandidate<'_>) -> impl Iterator<Item = (Lang,
 }
 
 /// The phrase, and the words that its reviews often say of it: "puerta: embarque, cerrada".
-fn label(candidate: &TopicCandidate<'_>) -> String {
-    if candidate.words.is_empty() {
-        return candidate.phrase.to_owned();
+fn label(chosen: &AgreedCandidate<'_>) -> String {
+    let phrase = chosen.candidate.phrase;
+    if chosen.words.is_empty() {
+        return phrase.to_owned();
     }
-    let words: Vec<&str> = candidate.words.iter().map(|word| &*word.text).collect();
-    format!("{}: {}", candidate.phrase, words.join(", "))
+    let words: Vec<&str> = chosen.words.iter().map(|word| &*word.text).collect();
+    format!("{phrase}: {}", words.join(", "))
 }
 
 /// The phrases that one of the groups of reviews names more often, the strongest first.
@@ -173,18 +182,20 @@ fn candidates<'c>(
     name_words: &HashSet<String>,
     aspect_phrases: &HashSet<&str>,
 ) -> Vec<TopicCandidate<'c>> {
-    let mut totals = [0; 2];
-    let with_text = dataset.reviews.iter().filter(|one| !one.text.is_empty());
-    for group in with_text.filter_map(group) {
-        totals[group] += 1;
-    }
+    let totals = reviews_with_text(dataset);
     let mut candidates: Vec<TopicCandidate<'_>> = Vec::new();
     for (key, count) in counts.phrases() {
         let phrase = count.phrase();
-        let weight = weight(count.groups(), totals);
-        if weight.abs() >= WEIGHT_MIN
-            && is_frequent(count, weight, totals)
-            && is_frequent_among_words(count, weight, counts.words())
+        let signed_weight = signed_weight(count.reviews_by_group(), totals);
+        let group = if signed_weight < 0 {
+            StarGroup::Low
+        } else {
+            StarGroup::Five
+        };
+        let weight = signed_weight.unsigned_abs();
+        if weight >= WEIGHT_MIN
+            && is_frequent(count, group, totals)
+            && is_frequent_among_words(count, group, counts.words())
             && !count.is_general()
             && !count.is_measure()
             && !aspect_phrases.contains(phrase)
@@ -196,39 +207,51 @@ fn candidates<'c>(
                 phrase,
                 key,
                 count,
+                group,
                 weight,
                 stances: BTreeMap::new(),
-                agreeing: Vec::new(),
-                words: Vec::new(),
             });
         }
     }
     // Of phrases with equal weight the longer one is more specific.
-    candidates.sort_by_key(|one| {
-        let word_count = one.phrase.split(' ').count();
-        let tie = (one.phrase, one.key.lang as u8);
-        (Reverse(one.weight.abs()), Reverse(word_count), tie)
+    candidates.sort_by_key(|candidate| {
+        let phrase = candidate.phrase;
+        let word_count = phrase.split(' ').count();
+        let tie = (phrase, candidate.key.lang as u8);
+        (Reverse(candidate.weight), Reverse(word_count), tie)
     });
     candidates.truncate(CANDIDATES_MAX);
     candidates
 }
 
-/// Whether enough reviews of the group of a topic with this weight use it, and not too many of all.
-fn is_frequent(count: &PhraseCount, weight: i64, totals: [u32; 2]) -> bool {
-    let group = usize::from(weight < 0);
-    let all: u32 = totals.iter().sum();
-    count.groups()[group] >= COUNT_MIN
-        && count.groups()[group] * 100 >= totals[group] * PERCENT_MIN
-        && count.reviews() * 100 <= all * PERCENT_MAX
+/// The number of reviews with a text in each group.
+fn reviews_with_text(dataset: &Dataset) -> ByGroup<u32> {
+    let mut totals = ByGroup::default();
+    for review in &dataset.reviews {
+        if let Some(group) = StarGroup::of_review(review)
+            && !review.text.is_empty()
+        {
+            totals[group] += 1;
+        }
+    }
+    totals
+}
+
+/// Whether enough reviews of the group of a topic use it, and not too many of all.
+fn is_frequent(count: &PhraseCount, group: StarGroup, totals: ByGroup<u32>) -> bool {
+    let reviews = count.reviews_by_group()[group];
+    reviews >= COUNT_MIN
+        && reviews * 100 >= totals[group] * PERCENT_MIN
+        && count.reviews() * 100 <= (totals.five + totals.low) * PERCENT_MAX
 }
 
 /// Whether it has at least [`TIMES_MIN`] times the part of the `words` of its group that it has of those of the other group.
-fn is_frequent_among_words(count: &PhraseCount, weight: i64, words: [u64; 2]) -> bool {
-    let group = usize::from(weight < 0);
-    let other = 1 - group;
-    let uses = count.groups().map(u64::from);
+fn is_frequent_among_words(count: &PhraseCount, group: StarGroup, words: ByGroup<u64>) -> bool {
+    let other = group.other();
+    let uses = u64::from(count.reviews_by_group()[group]);
+    let other_uses = u64::from(count.reviews_by_group()[other]);
     // Half a use is added, as nothing is known to be never used.
-    2 * uses[group] * words[other] >= TIMES_MIN * (2 * uses[other] + 1) * words[group]
+    2 * uses * words[other] >= TIMES_MIN * (2 * other_uses + 1) * words[group]
 }
 
 /// Reads the newest reviews that name the candidates, each once for all of them. `None` if `cancelled`, which is called for
@@ -241,7 +264,7 @@ fn read_reviews(
     // The indexes of the candidates that the review of each row names.
     let mut named: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (at, candidate) in candidates.iter().enumerate() {
-        for group in 0..2 {
+        for group in StarGroup::ALL {
             for row in candidate.count.rows(group) {
                 named.entry(*row).or_default().push(at);
             }
@@ -261,115 +284,161 @@ fn read_reviews(
     Some(())
 }
 
-/// Whether enough of the reviews that were read have an opinion of its sign about the candidate.
-fn judge(
-    candidate: &mut TopicCandidate<'_>,
+/// The opinions of the reviews about a candidate.
+struct TopicOpinions<'c> {
+    /// The reviews of its group that have its sign, the newest first.
+    agreeing: Vec<Agreeing<'c>>,
+    /// Reviews of its group that were read.
+    read: usize,
+    /// How many of all reviews that name it would have its sign, if those that were not read have the same opinions.
+    same_sign: f64,
+    /// How many would have the other sign.
+    other_sign: f64,
+}
+
+/// Returns the candidate with what its reviews say of it, if they agree, and if that tells something.
+fn agreed_candidate<'c>(
+    candidate: &'c TopicCandidate<'c>,
     usual: &UsualWords,
     name_words: &HashSet<String>,
-) -> bool {
-    let sign = candidate.polarity();
-    // Opinions of its sign, and of the other, as many as all reviews that name it would have.
-    let mut same = 0.0;
-    let mut opposite = 0.0;
-    for group in 0..2 {
+) -> Option<AgreedCandidate<'c>> {
+    let opinions = opinions(candidate);
+    if !do_agree(&opinions) {
+        return None;
+    }
+    let agreeing = opinions.agreeing;
+    let mut said: Vec<&[NearWord]> = Vec::new();
+    for review in &agreeing {
+        said.push(&review.stance.words);
+    }
+    let polarity = candidate.group.polarity();
+    let own = UsualWords::of(stances(candidate));
+    let words = usual.shared(&own, candidate.key.lang, &said, polarity, name_words);
+    // "No reply" tells something by itself.
+    if words.is_empty() && !candidate.count.has_negation() && !have_opinion(&said, polarity) {
+        return None;
+    }
+    Some(AgreedCandidate {
+        candidate,
+        agreeing,
+        words,
+    })
+}
+
+/// Collects the opinions of the reviews that were read.
+fn opinions<'c>(candidate: &'c TopicCandidate<'c>) -> TopicOpinions<'c> {
+    let polarity = candidate.group.polarity();
+    let mut opinions = TopicOpinions {
+        agreeing: Vec::new(),
+        read: candidate.count.rows(candidate.group).len(),
+        same_sign: 0.0,
+        other_sign: 0.0,
+    };
+    for group in StarGroup::ALL {
         let rows = candidate.count.rows(group);
+        let reviews = candidate.count.reviews_by_group()[group];
         // How many reviews one of those that are read stands for.
-        let stands_for = f64::from(candidate.count.groups()[group]) / rows.len().max(1) as f64;
+        let stands_for = f64::from(reviews) / rows.len().max(1) as f64;
         for row in rows {
             let Some(stance) = candidate.stances.get(row) else {
                 continue;
             };
-            if stance.polarity == sign {
-                same += stands_for;
-            } else if stance.polarity != Polarity::Neutral {
-                opposite += stands_for;
+            if stance.polarity == Polarity::Neutral {
+                continue;
             }
-            if stance.polarity == sign && group == candidate.group() {
-                candidate.agreeing.push(Agreeing {
-                    row: *row,
-                    clarity: stance.clarity,
-                    words: stance.words.clone(),
-                });
+            if stance.polarity != polarity {
+                opinions.other_sign += stands_for;
+                continue;
+            }
+            opinions.same_sign += stands_for;
+            if group == candidate.group {
+                let row = *row;
+                opinions.agreeing.push(Agreeing { row, stance });
             }
         }
     }
-    let agreeing = candidate.agreeing.len() as u32;
-    let read = candidate.count.rows(candidate.group()).len() as u32;
-    if agreeing < AGREEING_MIN || agreeing * 3 < read * 2 {
-        return false;
-    }
-    let [share_min, _] = interval(same.round() as u64, (same + opposite).round() as u64, 0.0);
-    if share_min <= 0.5 {
-        return false;
-    }
-    let said: Vec<&[NearWord]> = candidate.agreeing.iter().map(|one| &*one.words).collect();
-    let own = UsualWords::of(stances(candidate));
-    candidate.words = usual.shared(&own, candidate.key.lang, &said, sign, name_words);
-    // "No reply" tells something by itself.
-    candidate.count.has_negation() || !candidate.words.is_empty() || have_opinion(&said, sign)
+    opinions
 }
 
-/// The reviews that say most of the words of the label, and of these those whose opinion is clearest, the newest first; of
-/// equal ones the newer are chosen.
-fn clearest<'c>(candidate: &'c TopicCandidate<'_>) -> Vec<&'c Agreeing> {
-    let mut shown: Vec<&Agreeing> = candidate.agreeing.iter().collect();
-    shown.sort_by_key(|one| {
-        let said = candidate.words.iter().filter(|word| word.is_in(&one.words));
-        (Reverse(said.count()), Reverse(one.clarity), one.row)
+/// Whether enough of the reviews of the group have the same opinion, and clearly more than half of all opinions are the same.
+fn do_agree(opinions: &TopicOpinions<'_>) -> bool {
+    let agreeing = opinions.agreeing.len();
+    if agreeing < AGREEING_MIN || agreeing * 3 < opinions.read * 2 {
+        return false;
+    }
+    let all = opinions.same_sign + opinions.other_sign;
+    let [share_min, _] = sampling_interval(opinions.same_sign.round() as u64, all.round() as u64);
+    share_min > 0.5
+}
+
+/// The rows of the reviews that a topic links to, the newest first: those that say most of the words of the label, and of
+/// these those whose opinion is clearest; of equal ones the newer.
+fn rows_shown(chosen: &AgreedCandidate<'_>) -> Vec<u32> {
+    let mut reviews: Vec<&Agreeing<'_>> = chosen.agreeing.iter().collect();
+    reviews.sort_by_key(|review| {
+        let near = &review.stance.words;
+        let said = chosen.words.iter().filter(|word| word.is_in(near));
+        let clarity = review.stance.clarity;
+        (Reverse(said.count()), Reverse(clarity), review.row)
     });
-    shown.truncate(REVIEWS_SHOWN);
-    shown.sort_by_key(|one| one.row);
-    shown
+    reviews.truncate(REVIEWS_SHOWN);
+    let mut rows: Vec<u32> = reviews.iter().map(|review| review.row).collect();
+    rows.sort_unstable();
+    rows
 }
 
 /// Chooses the candidates that become topics, the strongest first. No two of them are about one subject. A longer phrase
 /// takes the place of a shorter one that is seldom used without it.
-fn strongest<'c>(candidates: &'c [TopicCandidate<'c>]) -> Vec<&'c TopicCandidate<'c>> {
-    let mut chosen: Vec<&TopicCandidate<'_>> = Vec::new();
-    for one in candidates {
-        let of_sign = chosen.iter().filter(|other| other.group() == one.group());
-        let is_full = of_sign.count() >= TOPICS_OF_SIGN_MAX;
-        if is_full || chosen.len() == TOPICS_MAX || is_listed(one, &chosen) {
+fn strongest<'c>(agreed: &'c [AgreedCandidate<'c>]) -> Vec<&'c AgreedCandidate<'c>> {
+    let mut chosen: Vec<&AgreedCandidate<'_>> = Vec::new();
+    for next in agreed {
+        let group = next.candidate.group;
+        let of_group = chosen.iter().filter(|known| known.candidate.group == group);
+        let is_full = of_group.count() >= TOPICS_OF_SIGN_MAX;
+        if is_full || chosen.len() == TOPICS_MAX || is_listed(next, &chosen) {
             continue;
         }
-        let longer = candidates.iter().find(|other| {
-            let is_longer = other.phrase.len() > one.phrase.len();
-            let is_usual = one.count.reviews() * 10 <= other.count.reviews() * LONGER_TENTHS;
-            let is_same_sign = other.group() == one.group();
-            is_longer
-                && is_usual
-                && is_same_sign
-                && has_common_word(other.phrase, one.phrase)
-                // The longer phrase may be about the subject of another topic.
-                && !is_listed(other, &chosen)
-        });
-        chosen.push(longer.unwrap_or(one));
+        // The longer phrase may be about the subject of another topic.
+        let longer = agreed
+            .iter()
+            .find(|other| replaces(other.candidate, next.candidate) && !is_listed(other, &chosen));
+        chosen.push(longer.unwrap_or(next));
     }
     chosen
 }
 
-/// Whether one of the `chosen` candidates is about the same subject.
-fn is_listed(one: &TopicCandidate<'_>, chosen: &[&TopicCandidate<'_>]) -> bool {
-    chosen.iter().any(|other| is_same_subject(one, other))
+/// Whether the phrase `longer` includes a word of `shorter`, which is seldom used without it.
+fn replaces(longer: &TopicCandidate<'_>, shorter: &TopicCandidate<'_>) -> bool {
+    longer.phrase.len() > shorter.phrase.len()
+        && longer.group == shorter.group
+        && shorter.count.reviews() * 10 <= longer.count.reviews() * LONGER_TENTHS
+        && has_common_word(longer.phrase, shorter.phrase)
 }
 
-fn is_same_subject(one: &TopicCandidate<'_>, other: &TopicCandidate<'_>) -> bool {
-    if has_common_word(one.phrase, other.phrase) || are_compounds(one.phrase, other.phrase) {
-        return true;
-    }
-    let meanings = meanings(one);
-    let others = self::meanings(other);
-    meanings.iter().any(|meaning| others.contains(meaning)) || have_same_reviews(one, other)
+/// Whether one of the `chosen` candidates is about the same subject.
+fn is_listed(agreed: &AgreedCandidate<'_>, chosen: &[&AgreedCandidate<'_>]) -> bool {
+    chosen.iter().any(|listed| is_same_subject(agreed, listed))
+}
+
+fn is_same_subject(one: &AgreedCandidate<'_>, other: &AgreedCandidate<'_>) -> bool {
+    let phrase = one.candidate.phrase;
+    let other_phrase = other.candidate.phrase;
+    has_common_word(phrase, other_phrase)
+        || are_compounds(phrase, other_phrase)
+        || have_common_meaning(one.candidate, other.candidate)
+        || have_same_reviews(one, other)
 }
 
 /// Whether at least half of the agreeing reviews of the rarer candidate, and [`COMMON_MIN`], are also those of the other.
-fn have_same_reviews(one: &TopicCandidate<'_>, other: &TopicCandidate<'_>) -> bool {
+fn have_same_reviews(one: &AgreedCandidate<'_>, other: &AgreedCandidate<'_>) -> bool {
     let mut common = 0;
-    for agreeing in &one.agreeing {
-        let is_common = other.agreeing.iter().any(|same| same.row == agreeing.row);
-        common += usize::from(is_common);
+    for review in &one.agreeing {
+        if other.agreeing.iter().any(|same| same.row == review.row) {
+            common += 1;
+        }
     }
-    common >= COMMON_MIN && 2 * common >= one.agreeing.len().min(other.agreeing.len())
+    let fewer = one.agreeing.len().min(other.agreeing.len());
+    common >= COMMON_MIN && 2 * common >= fewer
 }
 
 /// Whether the two phrases have a word in common.
@@ -394,14 +463,22 @@ fn are_compounds(one: &str, other: &str) -> bool {
 
 /// Whether `compound` begins or ends with `part`.
 fn is_edge(part: &str, compound: &str) -> bool {
-    let is_word = part.chars().count() >= COMPOUND_PART_MIN;
-    is_word && (compound.starts_with(part) || compound.ends_with(part))
+    let is_long = part.chars().count() >= COMPOUND_PART_MIN;
+    is_long && (compound.starts_with(part) || compound.ends_with(part))
 }
 
 /// The number of letters with which both words begin.
 fn common_start(one: &str, other: &str) -> usize {
     let pairs = one.chars().zip(other.chars());
     pairs.take_while(|(letter, same)| letter == same).count()
+}
+
+/// Whether `synonyms.txt` has one meaning for both phrases, or for words of them.
+fn have_common_meaning(one: &TopicCandidate<'_>, other: &TopicCandidate<'_>) -> bool {
+    let other_meanings = meanings(other);
+    meanings(one)
+        .iter()
+        .any(|meaning| other_meanings.contains(meaning))
 }
 
 /// The meanings that `synonyms.txt` has for the phrase or one of its words.
@@ -462,7 +539,11 @@ fn known_names(
             }
         }
     }
-    words.extend(candidates.iter().map(|one| one.name.to_lowercase()));
+    words.extend(
+        candidates
+            .iter()
+            .map(|candidate| candidate.name.to_lowercase()),
+    );
     for (_, count) in counts.phrases() {
         let phrase = count.phrase();
         if !phrase.contains(' ') && count.is_like_name() {
@@ -482,25 +563,24 @@ fn is_short_form(phrase: &str, name: &str) -> bool {
     })
 }
 
-/// The signed root of the log-likelihood ratio (Dunning, 1993) of a phrase that `counts` of `totals` reviews use, in
-/// hundredths of a standard error; valid also for a count of 0. Positive if the first group uses it more.
-fn weight(counts: [u32; 2], totals: [u32; 2]) -> i64 {
-    let counts = counts.map(f64::from);
-    let totals = totals.map(f64::from);
-    let uses = counts[0] + counts[1];
-    let share = uses / (totals[0] + totals[1]);
+/// The signed root of the log-likelihood ratio (Dunning, 1993) of a phrase that `reviews` of `totals` reviews use, in
+/// hundredths of a standard error; valid also for a count of 0. Positive if the reviews of five stars use it more.
+fn signed_weight(reviews: ByGroup<u32>, totals: ByGroup<u32>) -> i64 {
+    let all_reviews = f64::from(reviews.five) + f64::from(reviews.low);
+    let share = all_reviews / (f64::from(totals.five) + f64::from(totals.low));
     let mut ratio = 0.0;
-    for (count, total) in counts.into_iter().zip(totals) {
+    for group in StarGroup::ALL {
+        let count = f64::from(reviews[group]);
+        let total = f64::from(totals[group]);
         ratio += count * log_ratio(count, total * share);
         ratio += (total - count) * log_ratio(total - count, total * (1.0 - share));
     }
-    let sign = if counts[0] * totals[1] >= counts[1] * totals[0] {
-        1.0
-    } else {
-        -1.0
-    };
+    let root = (2.0 * ratio).max(0.0).sqrt();
     // Rounded before any comparison, so that rounding errors of the logarithm have no effect.
-    (sign * (2.0 * ratio).max(0.0).sqrt() * 100.0).round() as i64
+    let weight = (root * 100.0).round() as i64;
+    let five = u64::from(reviews.five) * u64::from(totals.low);
+    let low = u64::from(reviews.low) * u64::from(totals.five);
+    if five >= low { weight } else { -weight }
 }
 
 fn log_ratio(count: f64, expected: f64) -> f64 {

@@ -250,6 +250,11 @@ pub fn interval(part: u64, whole: u64, doubt: f64) -> [f64; 2] {
     [share - low, share + high].map(|bound| rounded(bound.clamp(0.0, 1.0), 4))
 }
 
+/// The interval without the error of the method.
+pub(super) fn sampling_interval(part: u64, whole: u64) -> [f64; 2] {
+    interval(part, whole, 0.0)
+}
+
 /// The mean probability of an error, of this sum of ten-thousandths.
 fn mean_doubt(sum: u64, count: u64) -> f64 {
     sum as f64 / (count.max(1) as f64 * 10_000.0)
