@@ -6,8 +6,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, value_parser};
 use serde_json::Value;
 
 use super::exit::{Failure, Status, print};
@@ -15,7 +15,7 @@ use super::folder::{BACKUP, Folder};
 use super::init::parse_name;
 use super::photos::{FetchedPhotos, PhotoStore};
 use super::progress::WorkProgress;
-use super::values::OutputFormat;
+use super::values::{OutputFormat, number};
 use crate::clock;
 use crate::dataset::REVIEWS_BYTES_MAX;
 use crate::import::archive::{self, ArchivedFile};
@@ -79,7 +79,7 @@ pub(super) struct ImportArgs {
     #[arg(long, value_name = "DATE", value_parser = parse_day)]
     as_of: Option<Date>,
     /// Best rating of the scale, such as 10 or 100; ratings are rounded to whole stars, and --scale 5 rounds half stars
-    #[arg(long, value_name = "BEST", value_parser = value_parser!(u32).range(2..=1_000))]
+    #[arg(long, value_name = "BEST", value_parser = number(2, 1_000))]
     scale: Option<u32>,
     /// Order of day, month and year in numeric dates: dmy, mdy, ymd, or a pattern such as %d/%m/%Y [default: detected,
     /// where all dates of the file agree]
@@ -450,9 +450,36 @@ fn render(report: &Report, into: &Path) -> String {
     lines.join("\n")
 }
 
+/// Renders how many replies have no usable day, and the first of them.
+fn render_undated_replies(report: &Report) -> Vec<String> {
+    let count = report.undated_reply_count;
+    if count == 0 {
+        return Vec::new();
+    }
+    let have = if count == 1 {
+        "reply has"
+    } else {
+        "replies have"
+    };
+    let mut lines = vec![format!(
+        "{count} {have} no usable day: that of the review is shown"
+    )];
+    let notes = &report.undated_replies;
+    for note in notes {
+        let why = note.remark.as_deref().unwrap_or_default();
+        lines.push(format!("  {}:{}: {why}", note.source, note.line));
+    }
+    let more = count.saturating_sub(notes.len() as u64);
+    if more > 0 && !notes.is_empty() {
+        lines.push(format!("  and {more} more"));
+    }
+    lines
+}
+
 /// Renders the refused records and the remarks, and how many more there are than are listed.
 fn render_notes(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
+    lines.extend(render_undated_replies(report));
     for (notes, count, what) in [
         (&report.refused, report.refused_count, "rejected"),
         (&report.remarks, report.remark_count, "remarks"),
@@ -502,8 +529,9 @@ fn render_photos(photos: &PhotoCounts, is_dry_run: bool) -> Vec<String> {
         bytes,
         ..
     } = photos;
+    let pictures = if *fetched == 1 { "picture" } else { "pictures" };
     let mut lines = vec![format!(
-        "{fetched} pictures {what} ({bytes} bytes), {failed} not"
+        "{fetched} {pictures} {what} ({bytes} bytes), {failed} not"
     )];
     lines.extend(photos.failures.iter().map(|failure| format!("  {failure}")));
     lines
@@ -557,6 +585,11 @@ fn render_source(source: &SourceReport) -> Vec<String> {
         let names = source.unused_columns.join(", ");
         let names = names.replace(char::is_control, " ");
         lines.push(format!("  {:20} {names}", "not used"));
+    }
+    for column in &source.likely_reply_columns {
+        lines.push(format!(
+            "  {column:?} looks like your answers: --map 'owner_reply={column}'"
+        ));
     }
     lines.push(format!(
         "  {} added, {} changed, {} unchanged, {} repeated, {} rejected, {} on the ignore list and not added",

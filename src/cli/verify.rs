@@ -9,7 +9,7 @@ use super::exit::{Failure, Status, print};
 use super::folder::{BACKUP, Folder};
 use super::init::parse_name;
 use crate::import::{Merge, VerifiedAs};
-use crate::model::platform;
+use crate::model::named_platform;
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {
@@ -102,10 +102,8 @@ fn verification(args: &VerifyArgs, source: &str) -> Result<VerifiedAs, Failure> 
         return Ok(VerifiedAs::Unverified);
     }
     if args.account {
-        let Some(name) = platform(source) else {
-            let message = format!(
-                "--account: {source:?} is not a platform that publishes reviews; nothing was changed"
-            );
+        let Some(name) = named_platform(source) else {
+            let message = format!("--account: {source:?} is not a platform; nothing was changed");
             return Err(Failure::new(Status::Data, message));
         };
         return Ok(VerifiedAs::Account(name.to_owned()));

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::home::NEWEST_MAX;
 use super::rating::{RatingStats, rounded};
-use super::review::{ReviewView, read_newest};
+use super::review::{ReviewView, VerificationLevel, read_newest};
 use crate::model::{Business, platform};
 use crate::snapshot::Snapshot;
 use crate::wire::json::escape_for_script;
@@ -107,7 +107,8 @@ fn review_value(snapshot: &Snapshot, review: &ReviewView) -> Value {
     let source_url = review.source_url.as_deref().unwrap_or_default();
     let mut publisher = Value::Null;
     let mut url = Value::Null;
-    if is_published_elsewhere(&review.source, source_url, &snapshot.business) {
+    let is_by_account = review.standing() == VerificationLevel::Account;
+    if is_by_account || is_published_elsewhere(&review.source, source_url, &snapshot.business) {
         publisher = json!({"@type": "Organization", "name": review.publisher()});
         url = json!(source_url);
     }
@@ -149,7 +150,7 @@ fn remove_empty(value: &mut Value) {
     }
 }
 
-/// Returns whether a review was published first by a platform, or on another host than that of the business.
+/// Returns whether a review was published first by a known platform, or on another host than that of the business.
 fn is_published_elsewhere(source: &str, url: &str, business: &Business) -> bool {
     if platform(source).is_some() {
         return true;

@@ -8,10 +8,11 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::date::{self, Order};
-use super::formats::{Form, SourceFormat};
+use super::formats::{Form, SourceFormat, is_usual};
 use super::rating;
 use super::record::{Field, Mapping, Record};
 use super::relative;
+use super::replies::{ReplyHeading, reply_heading};
 use super::resolve::{Resolved, resolve};
 use super::shape::Shape;
 use super::status::{
@@ -139,6 +140,9 @@ impl Columns {
                 columns.used.push((field, groups));
             }
         }
+        if rules.format.is_generic() {
+            columns.find_replies(shape);
+        }
         columns.find_statuses(shape, rules)?;
         Ok(columns)
     }
@@ -174,9 +178,7 @@ impl Columns {
                 example: self.example(shape),
             });
         }
-        let texts = [Field::Text, Field::Title, Field::Pros, Field::Cons];
-        let is_missing = texts.into_iter().all(|field| !self.has(field));
-        if needs_text && rules.format.is_generic() && is_missing {
+        if needs_text && rules.format.is_generic() && !self.has_words() {
             return Err(ColumnsError::NoText {
                 columns: quoted(shape),
                 example: self.example(shape),
@@ -262,6 +264,12 @@ impl Columns {
         self.groups(field).is_some()
     }
 
+    /// Whether a column is assigned to the words of the reviews.
+    fn has_words(&self) -> bool {
+        let mut fields = [Field::Text, Field::Title, Field::Pros, Field::Cons].into_iter();
+        fields.any(|field| self.has(field))
+    }
+
     fn groups(&self, field: Field) -> Option<&[ColumnGroup]> {
         let found = self.used.iter().find(|(other, _)| *other == field);
         found.map(|(_, groups)| groups.as_slice())
@@ -302,6 +310,55 @@ impl Columns {
             }
         }
         groups
+    }
+
+    /// Assigns the columns whose headings say in words that they are the owner's answers, or the days of these, once the
+    /// texts of the reviews have a column.
+    fn find_replies(&mut self, shape: &Shape) {
+        if !self.has_words() {
+            return;
+        }
+        for at in 0..shape.columns.len() {
+            let Some(field) = self.reply_field(shape, at) else {
+                continue;
+            };
+            if !self.has(field) {
+                self.used.push((field, vec![ColumnGroup::of(at)]));
+            }
+        }
+    }
+
+    /// The field that a heading about answers and the values below it say; `None` for any other column.
+    fn reply_field(&self, shape: &Shape, at: usize) -> Option<Field> {
+        let column = &shape.columns[at];
+        let is_own = !column.is_object && !column.normal.contains('.');
+        if !is_own || self.uses(at) || is_usual(Field::Text, &column.normal) {
+            return None;
+        }
+        let heading = reply_heading(&column.name);
+        let group = ColumnGroup::of(at);
+        let texts: Vec<String> = texts(shape, Field::OwnerReply, &group).collect();
+        let days = texts.iter().filter(|text| is_date(text)).count();
+        let is_days = !texts.is_empty() && days * 2 >= texts.len();
+        match heading {
+            ReplyHeading::Reply | ReplyHeading::Day if is_days => Some(Field::OwnerReplyDate),
+            ReplyHeading::Reply => Some(Field::OwnerReply),
+            _ => None,
+        }
+    }
+
+    /// The unused columns whose headings have a word for an answer, if no column is known to have the answers.
+    fn likely_replies(&self, shape: &Shape, unused: &[String]) -> Vec<String> {
+        if self.has(Field::OwnerReply) {
+            return Vec::new();
+        }
+        let mut likely = unused.to_vec();
+        likely.retain(|name| reply_heading(name) == ReplyHeading::Likely && can_be_typed(name));
+        likely.retain(|name| {
+            let at = shape.columns.iter().position(|one| one.name.trim() == name);
+            at.is_some_and(|at| is_likely(shape, Field::Text, at))
+        });
+        likely
     }
 
     fn find_statuses(&mut self, shape: &Shape, rules: Rules<'_>) -> Result<(), ColumnsError> {
@@ -463,7 +520,12 @@ impl Columns {
                 unused.push(column.name.trim().to_owned());
             }
         }
-        ColumnsReport { used, unused }
+        let likely_replies = self.likely_replies(shape, &unused);
+        ColumnsReport {
+            used,
+            unused,
+            likely_replies,
+        }
     }
 
     /// Whether an object around this column is assigned to any field.
@@ -495,6 +557,8 @@ pub(super) struct ColumnsReport {
     /// Fields and their columns.
     pub(super) used: Vec<(String, String)>,
     pub(super) unused: Vec<String>,
+    /// Those of them that look like the owner's answers.
+    pub(super) likely_replies: Vec<String>,
 }
 
 impl ColumnGroup {

@@ -5,7 +5,7 @@
 //!    `json` finds lists of objects (`javascript` makes JSON of a module); `markup` makes objects of XML and of the linked
 //!    data of web pages. A row counts as an object, too. [`archive`] unpacks the files of a ZIP first. No code here opens files or
 //!    reads the clock.
-//! 2. The keys and values of these objects (`shape`) show the format (`formats`), the columns of each field (`columns`, `resolve`), and
+//! 2. The keys and values of these objects (`shape`) show the format (`formats`), the columns of each field (`columns`, `replies`, `resolve`), and
 //!    the columns that hide reviews (`status`).
 //! 3. [`ImportSource::records`] reads [`Record`]s, the fields of one review as text. An invalid record is refused, and
 //!    reading continues; an error of the source itself ends the import, because an incomplete export must not be imported.
@@ -57,6 +57,7 @@ mod rating;
 mod record;
 mod relative;
 pub mod remote;
+mod replies;
 mod resolve;
 mod review;
 mod shape;

@@ -82,6 +82,8 @@ pub struct Merge<'f> {
     /// Ids of the reviews that were removed because their sources no longer have them.
     pruned: Vec<String>,
     sources: Vec<SourceReport>,
+    /// The first replies whose day cannot be used.
+    undated_replies: Vec<Note>,
     /// The first refusals and remarks, and the number of all remarks.
     refusals: Vec<Note>,
     remarks: Vec<Note>,
@@ -284,6 +286,9 @@ impl<'f> Merge<'f> {
         says.keep_avatar(stored.as_ref());
         for remark in unusable(record) {
             self.remark(at, record.line, remark);
+        }
+        if let Some(fault) = candidate.reply_day {
+            self.push_undated_reply(at, record.line, fault, source);
         }
         // The rank depends only on the source's data, so the same version wins in the next import.
         let mut ranked = says.0.clone();

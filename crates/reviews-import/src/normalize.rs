@@ -19,7 +19,9 @@ use reviewd_data::dataset::{
     NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, check_review, is_absolute_url, is_language_tag,
     is_review_id,
 };
-use reviewd_data::model::{DatePrecision, METHOD_ACCOUNT, platform as known_platform};
+use reviewd_data::model::{
+    DatePrecision, METHOD_ACCOUNT, named_platform, platform as known_platform,
+};
 use reviewd_wire::date::Date;
 use reviewd_wire::text::quote;
 
@@ -72,8 +74,7 @@ pub(super) enum RecordError {
     #[error("verified: {} is neither true nor false", quote(.0))]
     Verified(String),
     #[error(
-        "source: {} is not a platform that publishes reviews, as --from-platform says: name it with --source, such as \
-         --source google",
+        "source: {} is not a platform, as --from-platform says: name it with --source, such as --source google",
         quote(.0)
     )]
     NoPlatform(String),
@@ -103,12 +104,30 @@ pub(super) struct Candidate {
     pub(super) precision: Option<DatePrecision>,
     /// The verification of a review that its platform published, if it is not verified.
     pub(super) account: Option<Value>,
+    /// Why the reply has the day of the review instead of its own; `None` if it has its own, or there is no reply.
+    pub(super) reply_day: Option<ReplyDayFault>,
     /// Whether the source hides the review; then it is not published here either.
     pub(super) hidden: bool,
     /// When the source last changed the review, in seconds since 1970; `None` if unknown.
     pub(super) updated: Option<i64>,
     /// The keys that the source has; the others keep the values of the stored review.
     pub(super) says: ReviewObject,
+}
+
+/// Why the day of a reply cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(super) enum ReplyDayFault {
+    #[error("owner_reply_date: is missing")]
+    Missing,
+    #[error("owner_reply_date: {0} is before the review")]
+    Early(Date),
+}
+
+/// The owner's reply, and what is wrong with its day.
+struct CandidateReply {
+    /// Text and day, or null if there is no reply.
+    value: Value,
+    day_fault: Option<ReplyDayFault>,
 }
 
 /// Checks and cleans the values of one record. The error names everything that is wrong with it.
@@ -127,6 +146,7 @@ pub(super) fn normalize(
     let account = account(record, &values.platform, source)?;
     let is_hidden = record.is_hidden || is_invented(record);
     let ApproximateDate { date, precision } = values.date;
+    let reply_day = values.reply.as_ref().and_then(|reply| reply.day_fault);
     let says = values.says(&id, is_hidden, record, source);
     if !record.extra.is_empty() {
         check_extra(&says)?;
@@ -137,6 +157,7 @@ pub(super) fn normalize(
         date,
         precision,
         account,
+        reply_day,
         hidden: is_hidden,
         updated: updated.and_then(|text| date::unix_time(text, source.order)),
         says,
@@ -151,8 +172,8 @@ struct RecordValues {
     date: ApproximateDate,
     /// The text of the review; `None` if the source has no column for it.
     words: Option<String>,
-    /// The owner's reply, or null; `None` if the source has no column for it.
-    reply: Option<Value>,
+    /// `None` if the source has no column for it.
+    reply: Option<CandidateReply>,
     verified: Option<bool>,
 }
 
@@ -185,7 +206,7 @@ impl RecordValues {
                 reply,
                 verified,
             }),
-            _ => Err(RecordError::Several(wrong)),
+            _ => Err(RecordError::Several(without_hint(wrong))),
         }
     }
 
@@ -253,7 +274,7 @@ impl RecordValues {
         says.set_stated("author_avatar_url", url(record, Field::AuthorAvatarUrl));
         says.set_stated("source_url", url(record, Field::SourceUrl));
         says.set_stated("text", self.words);
-        says.set_stated("owner_reply", self.reply);
+        says.set_stated("owner_reply", self.reply.map(|reply| reply.value));
         says.set_stated("verified", verified);
         says.set("author", self.author);
         says.set("rating", self.stars.rating.stars());
@@ -269,6 +290,19 @@ fn verification(platform: &str, is_verified: bool) -> Value {
         return Value::Null;
     }
     json!({"by": platform, "method": null})
+}
+
+/// Leaves out the flag for records without a date if they have other faults, too.
+fn without_hint(mut wrong: Vec<RecordError>) -> Vec<RecordError> {
+    if wrong.len() < 2 {
+        return wrong;
+    }
+    for error in &mut wrong {
+        if matches!(error, RecordError::MissingDate) {
+            *error = RecordError::Missing(Field::Date);
+        }
+    }
+    wrong
 }
 
 /// Whether the source is named as that of invented texts.
@@ -465,7 +499,7 @@ fn account(
     if !source.options.is_from_platform || record.is_ours {
         return Ok(None);
     }
-    match known_platform(platform) {
+    match named_platform(platform) {
         Some(name) => Ok(Some(json!({"by": name, "method": METHOD_ACCOUNT}))),
         None => Err(RecordError::NoPlatform(platform.to_owned())),
     }
@@ -633,23 +667,42 @@ fn check_length(text: &str) -> Result<(), RecordError> {
     Ok(())
 }
 
-/// Returns the owner's reply, null if it is empty; without a date it gets the earliest possible one, the review's.
+/// Returns the owner's reply; without a day of its own it gets the earliest possible one, the review's.
 fn reply(
     record: &Record,
     review: Option<Date>,
     source: &ImportSource<'_>,
-) -> Result<Option<Value>, RecordError> {
+) -> Result<Option<CandidateReply>, RecordError> {
     let Some(text) = clean(record, Field::OwnerReply)? else {
         return Ok(None);
     };
     if text.is_empty() {
-        return Ok(Some(Value::Null));
+        return Ok(Some(CandidateReply {
+            value: Value::Null,
+            day_fault: None,
+        }));
     }
     let stated = day(record, Field::OwnerReplyDate, source)?;
     // A month may begin before the review, but no reply does. If only one of both dates is known, it is that one.
     let date = stated.max(review);
     // Without any date the record is already refused.
-    Ok(date.map(|date| json!({"text": text, "date": date.to_string()})))
+    Ok(date.map(|date| CandidateReply {
+        value: json!({"text": text, "date": date.to_string()}),
+        day_fault: reply_day_fault(record, stated, date),
+    }))
+}
+
+/// What is wrong with the stated day of a reply that is published with the day `shown`.
+fn reply_day_fault(record: &Record, stated: Option<Date>, shown: Date) -> Option<ReplyDayFault> {
+    let Some(stated) = stated else {
+        return Some(ReplyDayFault::Missing);
+    };
+    let text = record.filled(Field::OwnerReplyDate).unwrap_or_default();
+    let is_exact = !relative::is_relative(text) && date::month_or_year(text).is_none();
+    if stated < shown && is_exact {
+        return Some(ReplyDayFault::Early(stated));
+    }
+    None
 }
 
 fn verified(record: &Record) -> Result<Option<bool>, RecordError> {

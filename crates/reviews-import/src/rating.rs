@@ -23,6 +23,14 @@ const UNITS: &str = "rating star stars stern sterne sternen étoile étoiles eto
 /// Words between the rating and the best value.
 const OF: &str = r"/|out\s+of|of|von|sur|de|di|su|van|av|af|из|out";
 
+/// Words for grades in German and Czech headings; of such grades 1 is the best, as a rule.
+const GRADES: [&str; 5] = ["schulnote", "schulnoten", "zensur", "známka", "znamka"];
+
+/// Headings of German tables, beside which `Note` is a grade. `Note` is a rating in French, and a text in English.
+const GERMAN_HEADINGS: &str = "datum bewertungsdatum bewertung bewertungstext rezension kommentar kunde kundenname verfasser \
+    autor vorname nachname überschrift betreff titel quelle sprache antwort zeitstempel geprüft verifiziert erstelltam \
+    freigegeben patientin behandlung praxis";
+
 /// A rating in whole stars.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stars {
@@ -156,6 +164,36 @@ pub(super) fn names_ten(name: &str) -> bool {
         Regex::new(pattern).expect("the pattern is valid")
     });
     TEN.is_match(name)
+}
+
+/// Whether values of a column may be grades, of which 1 is the best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GradeName {
+    /// The name says so: `Schulnote`.
+    Grade,
+    /// The name may be that of a grade: `Gesamtnote`, and `Note` in a German table.
+    Ambiguous,
+    /// It is another name.
+    Other,
+}
+
+/// Tells whether the name of a column is that of grades; `headings` are those of all columns, in lower case and without
+/// spaces.
+pub(super) fn grade_name<'h>(name: &str, mut headings: impl Iterator<Item = &'h str>) -> GradeName {
+    let lower = name.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphabetic());
+    if words.clone().any(|word| GRADES.contains(&word)) {
+        return GradeName::Grade;
+    }
+    let is_note = |word: &str| word.ends_with("note") || word.ends_with("noten");
+    let Some(word) = words.find(|word| is_note(word)) else {
+        return GradeName::Other;
+    };
+    let is_compound = !["note", "noten"].contains(&word);
+    if is_compound || headings.any(|heading| is_listed(GERMAN_HEADINGS, heading)) {
+        return GradeName::Ambiguous;
+    }
+    GradeName::Other
 }
 
 /// Tells whether a text may be a rating on any scale.
@@ -343,6 +381,23 @@ mod tests {
             ("good", RatingError::NotStars),
         ] {
             assert_eq!(parse(text, Scale::default()), Err(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_grade_is_known_by_its_name_and_an_ambiguous_one_by_the_names_beside_it() {
+        for (name, headings, expected) in [
+            ("Schulnote", "name", GradeName::Grade),
+            ("Bewertung (Schulnoten 1-6)", "name", GradeName::Grade),
+            ("Gesamtnote", "name", GradeName::Ambiguous),
+            ("Note", "name datum note", GradeName::Ambiguous),
+            ("Note", "nom date note avis", GradeName::Other),
+            ("Note globale", "auteur patient date avis", GradeName::Other),
+            ("Note", "name date comment", GradeName::Other),
+            ("Sterne", "name datum", GradeName::Other),
+        ] {
+            let found = grade_name(name, headings.split(' '));
+            assert_eq!(found, expected, "{name} beside {headings}");
         }
     }
 

@@ -13,6 +13,7 @@ use super::formats::{Form, SourceFormat, detect, formats, is_usual};
 use super::javascript;
 use super::json::{ListRules, extra, find};
 use super::markup::{MarkedUp, is_page, read_page, read_xml};
+use super::rating::GradeName;
 use super::record::{
     Field, MISPLACED_QUOTE, Mapping, ObjectError, ReadError, Record, RecordResult, Refusal,
 };
@@ -21,6 +22,7 @@ use super::status::StatusOptions;
 use super::text::normal;
 use super::{encoding, rating, xlsx};
 use reviewd_data::dataset::KEYS_OPTIONAL;
+use reviewd_data::model::named_platform;
 use reviewd_wire::date::Date;
 use reviewd_wire::text::quote;
 
@@ -158,6 +160,8 @@ pub struct SourceReport {
     pub columns: Map<String, Value>,
     /// Columns that no field uses.
     pub unused_columns: Vec<String>,
+    /// Those of them that look like the owner's answers.
+    pub likely_reply_columns: Vec<String>,
     /// New reviews.
     pub added: u64,
     /// Stored reviews that change.
@@ -170,6 +174,8 @@ pub struct SourceReport {
     pub refused: u64,
     /// Reviews on the ignore list, which are not added.
     pub ignored: u64,
+    /// Replies without a day of their own that can be used; they are published with the day of the review.
+    pub undated_replies: u64,
 }
 
 impl SourceReport {
@@ -184,6 +190,17 @@ enum Content<'i> {
     Csv(Cow<'i, str>),
     Json(Cow<'i, str>),
     Objects(Vec<MarkedUp>),
+}
+
+/// Counts of the ratings of a source.
+#[derive(Default)]
+struct RatingCounts {
+    all: u64,
+    /// Those that state no scale.
+    bare: u64,
+    /// Of these, those above 5.
+    above: u64,
+    largest_thousandths: u32,
 }
 
 /// An object of the source, or why there is none.
@@ -238,6 +255,7 @@ impl<'i> ImportSource<'i> {
         let about = source.read_shape()?;
         source.find_format();
         source.find_columns()?;
+        source.check_platform()?;
         source.check_scale()?;
         source.find_dates(about);
         Ok(source)
@@ -411,39 +429,50 @@ impl<'i> ImportSource<'i> {
         }
     }
 
+    /// Refuses a source whose reviews are all of no platform, if the operator says that a platform has published them.
+    fn check_platform(&self) -> Result<(), ReadError> {
+        let asked = self.options.source.as_deref();
+        let has_column = self.columns.has(Field::Source);
+        let is_decided_by_record = self.is_own_export() || (asked.is_none() && has_column);
+        if !self.options.is_from_platform || is_decided_by_record {
+            return Ok(());
+        }
+        let name = asked.unwrap_or(&self.format.source);
+        if named_platform(name).is_some() {
+            return Ok(());
+        }
+        let message = format!(
+            "--from-platform: {} is not a platform: name it with --source, such as --source google",
+            quote(name)
+        );
+        Err(ReadError::whole(message))
+    }
+
+    /// Whether the source is an export of reviewd.
+    fn is_own_export(&self) -> bool {
+        self.format.flag == "reviewd"
+    }
+
     /// Refuses ratings of another scale than five stars: one read as stars would be published wrongly.
     fn check_scale(&self) -> Result<(), ReadError> {
-        if self.options.scale.is_some() || !self.format.best.is_empty() {
+        if !self.format.best.is_empty() {
             return Ok(());
         }
         let column = self.columns.rating_name(&self.shape).unwrap_or_default();
-        let mut count: u64 = 0;
-        let mut above: u64 = 0;
-        let mut largest = 0;
-        for record in self.records().filter_map(Result::ok).flatten() {
-            let Some(text) = record.filled(Field::Rating) else {
-                continue;
-            };
-            count += 1;
-            if record.filled(Field::BestRating).is_some() {
-                continue;
-            }
-            if let Some(value) = rating::bare_thousandths(text)
-                && value > 5_000
-            {
-                above += 1;
-                largest = largest.max(value);
-            }
+        let counts = self.count_bare_ratings();
+        if counts.bare > 0 {
+            self.check_grades(column)?;
         }
         // A single one, or up to one in twenty, is a slip, whose record is refused; if all are above, all are refused.
-        let is_mixed = above > 1 && above * 20 > count && above < count;
-        let is_ten_by_name = above < count && rating::names_ten(column);
-        if !is_mixed && !is_ten_by_name {
+        let RatingCounts { all, above, .. } = counts;
+        let is_mixed = above > 1 && above * 20 > all && above < all;
+        let is_ten_by_name = above < all && rating::names_ten(column);
+        if self.options.scale.is_some() || (!is_mixed && !is_ten_by_name) {
             return Ok(());
         }
         let likely_best = [10, 20, 50, 100]
             .into_iter()
-            .find(|best| best * 1_000 >= largest);
+            .find(|best| best * 1_000 >= counts.largest_thousandths);
         let best = match likely_best {
             Some(best) => best.to_string(),
             None => "BEST".to_owned(),
@@ -455,6 +484,48 @@ impl<'i> ImportSource<'i> {
                 quote(column)
             ),
         ))
+    }
+
+    /// Counts the ratings, and those that state no scale.
+    fn count_bare_ratings(&self) -> RatingCounts {
+        let mut counts = RatingCounts::default();
+        for record in self.records().filter_map(Result::ok).flatten() {
+            let Some(text) = record.filled(Field::Rating) else {
+                continue;
+            };
+            counts.all += 1;
+            if record.filled(Field::BestRating).is_some() {
+                continue;
+            }
+            if let Some(value) = rating::bare_thousandths(text) {
+                counts.bare += 1;
+                if value > 5_000 {
+                    counts.above += 1;
+                    counts.largest_thousandths = counts.largest_thousandths.max(value);
+                }
+            }
+        }
+        counts
+    }
+
+    /// Refuses grades, of which 1 is the best: read as stars, the best review would be published as the worst.
+    fn check_grades(&self, column: &str) -> Result<(), ReadError> {
+        let headings = self.shape.columns.iter().map(|one| one.normal.as_str());
+        let quoted = quote(column);
+        let convert = "convert grades to stars in the table (1 to 5 stars, 2 to 4, 3 to 3 …), in a column named Sterne";
+        let message = match rating::grade_name(column, headings) {
+            GradeName::Other => return Ok(()),
+            GradeName::Ambiguous if self.options.scale.is_some() => return Ok(()),
+            GradeName::Ambiguous => format!(
+                "the ratings of {quoted} may be school grades, of which 1 is the best: if 5 is the best, --scale 5 reads \
+                 them; else {convert}"
+            ),
+            GradeName::Grade => format!(
+                "the ratings of {quoted} are school grades, of which 1 is the best: {convert}; if the highest is the \
+                 best, rename the column and give --scale"
+            ),
+        };
+        Err(ReadError::at(self.header_line, message))
     }
 
     /// Finds the order of numeric dates, and the day of collection.
@@ -478,6 +549,11 @@ impl<'i> ImportSource<'i> {
         self.collected = self.options.as_of.or(stated).or(self.options.file_date);
         let of_columns = self.columns.business(&self.shape).map(str::to_owned);
         self.business = about.business.or(of_columns);
+    }
+
+    /// Whether a column has the days of replies.
+    pub(super) fn has_reply_days(&self) -> bool {
+        self.columns.has(Field::OwnerReplyDate)
     }
 
     /// Returns the number of records.
@@ -524,7 +600,7 @@ impl<'i> ImportSource<'i> {
             });
         }
         let mut record = self.columns.record(&self.shape, value, line, self.format);
-        if self.format.flag == "reviewd" {
+        if self.is_own_export() {
             record.is_ours = true;
             record.extra = extra(value, KEYS_OPTIONAL);
         }
@@ -665,6 +741,7 @@ impl<'i> ImportSource<'i> {
             business: self.business.clone(),
             columns: Map::from_iter(used),
             unused_columns: columns.unused,
+            likely_reply_columns: columns.likely_replies,
             ..SourceReport::default()
         }
     }

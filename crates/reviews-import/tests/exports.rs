@@ -66,6 +66,17 @@ fn outcome(file: &str, flags: &str) -> String {
         let reason = refused.reason.as_deref().unwrap_or_default();
         writeln!(text, "refused: {}: {reason}", refused.line).expect("a text");
     }
+    if report.undated_reply_count > 0 {
+        let count = report.undated_reply_count;
+        writeln!(text, "replies with the day of the review: {count}").expect("a text");
+    }
+    for note in &report.undated_replies {
+        let remark = note.remark.as_deref().unwrap_or_default();
+        writeln!(text, "reply: {}: {remark}", note.line).expect("a text");
+    }
+    for column in &report.sources[0].likely_reply_columns {
+        writeln!(text, "may be replies: {column}").expect("a text");
+    }
     let rendered: Value = serde_json::from_str(&merge.render(now)).expect("JSON");
     for review in rendered["reviews"].as_array().expect("a list") {
         let mut review = review.as_object().expect("an object").clone();

@@ -182,10 +182,10 @@ fn reviews_of_a_platform_are_published_as_such_until_they_are_hidden_or_verified
         values(found, &["verified", "verification"]),
         json!([true, null])
     );
-    let unknown = folder.import(&[&shown, "--from-platform"]);
-    assert_eq!(
-        unknown["status"], 65,
-        "the source is no platform: {unknown}"
+    folder.says(
+        &[&shown, "--from-platform"],
+        65,
+        "--from-platform: \"import\" is not a platform",
     );
 }
 

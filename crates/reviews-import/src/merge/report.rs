@@ -7,8 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Merge;
+use crate::normalize::ReplyDayFault;
 use crate::review::ReviewObject;
-use crate::source::SourceReport;
+use crate::source::{ImportSource, SourceReport};
 use reviewd_wire::date::Date;
 
 /// Refusals that are reported with their reasons; further ones are only counted.
@@ -39,6 +40,10 @@ pub struct Report {
     pub refused_count: u64,
     /// The first 100 of them, sorted by source and line.
     pub refused: Vec<Note>,
+    /// Replies that are published with the day of the review, as they have none that can be used, in all.
+    pub undated_reply_count: u64,
+    /// The first 100 of them, of sources that have a column for it.
+    pub undated_replies: Vec<Note>,
     /// Remarks on accepted records, in all.
     pub remark_count: u64,
     /// The first 10 remarks.
@@ -137,6 +142,22 @@ impl Merge<'_> {
         }
     }
 
+    /// Records that a reply is published with the day of the review.
+    pub(super) fn push_undated_reply(
+        &mut self,
+        at: usize,
+        line: u64,
+        fault: ReplyDayFault,
+        source: &ImportSource<'_>,
+    ) {
+        self.sources[at].undated_replies += 1;
+        // Without a column of such days, one line for all replies says it.
+        if source.has_reply_days() && self.undated_replies.len() < REFUSALS_MAX {
+            let note = self.note(at, line, None, Some(fault.to_string()));
+            self.undated_replies.push(note);
+        }
+    }
+
     /// Records a remark on a record that was accepted.
     pub(super) fn remark(&mut self, at: usize, line: u64, remark: String) {
         self.remark_count += 1;
@@ -195,6 +216,8 @@ impl Merge<'_> {
             changes: is_changed,
             refused_count: sources.iter().map(|source| source.refused).sum(),
             refused,
+            undated_reply_count: sources.iter().map(|source| source.undated_replies).sum(),
+            undated_replies: self.undated_replies.clone(),
             remark_count,
             remarks: remarks.cloned().collect(),
             missing_count: missing.len() as u64,
