@@ -14,7 +14,7 @@ use super::folder::{create, new_log, remove};
 use crate::clock;
 use crate::dataset::{
     CHANGES, FILES, FileSpec, NAME_BYTES_MAX, PAGE_LANGUAGES, REVIEWS, SITE, TAXONOMY,
-    URL_BYTES_MAX, is_absolute_url, trade_of_type, type_in_words,
+    URL_BYTES_MAX, is_absolute_url, is_listed_type, trade_names, trade_of_type, type_in_words,
 };
 use crate::import::new_file;
 use crate::model::changes::ChangeRecord;
@@ -49,7 +49,7 @@ pub(super) struct InitArgs {
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     name: Option<String>,
     /// Trade, such as law, dental or plumbing, or a schema.org type such as LegalService
-    #[arg(long, value_name = "TRADE", value_parser = parse_trade)]
+    #[arg(long, value_name = "TRADE", value_parser = parse_name)]
     trade: Option<String>,
     /// Website of the business
     #[arg(long, value_name = "URL", value_parser = parse_url)]
@@ -67,6 +67,8 @@ struct NewBusiness {
     name: String,
     /// Its schema.org type.
     kind: String,
+    /// The trade as the owner wrote it, if no starter list is for it.
+    unknown_trade: Option<String>,
     website: String,
 }
 
@@ -92,6 +94,7 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     let NewBusiness {
         name,
         kind,
+        unknown_trade,
         website,
     } = &business;
     // Other commands require reviews.json, so it is written last.
@@ -104,8 +107,10 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
             (REVIEWS, new_file(name, kind, website, now)),
         ],
     )?;
+    let remark = unknown_trade.as_deref().map(remark_on_trade);
+    let remark = remark.unwrap_or_default();
     let report = format!(
-        "{shown}: created for a business of type {kind}, with no reviews yet\n\n  \
+        "{shown}: created for a business of type {kind}, with no reviews yet\n{remark}\n  \
          reviewd import FILE --into {shown} --dry-run\n  reviewd serve --data {shown}\n"
     );
     print(report.as_bytes())
@@ -116,10 +121,12 @@ fn ask_for_business(args: &InitArgs) -> Result<NewBusiness, Failure> {
     let name = stated_or_asked(&args.name, "Name of the business: ", parse_name);
     let name = name.ok_or_else(|| missing("--name"))?;
     let question = "What it does (law, dental, plumbing …): ";
-    let kind = stated_or_asked(&args.trade, question, parse_trade);
+    let trade = stated_or_asked(&args.trade, question, parse_name);
+    let kind = trade.as_deref().and_then(type_of_trade);
     let website = stated_or_asked(&args.site, "Its website (https://…): ", parse_url);
     Ok(NewBusiness {
         name,
+        unknown_trade: trade.filter(|_| !kind.as_deref().is_some_and(is_listed_type)),
         kind: kind.unwrap_or_else(|| TYPE_DEFAULT.to_owned()),
         website: website.ok_or_else(|| missing("--site"))?,
     })
@@ -181,14 +188,22 @@ fn creation_failure(status: Status, path: &Path, error: &io::Error) -> Failure {
 }
 
 /// Returns the schema.org type of a trade: the trade itself if it is written like a type, else the type that it names
-/// in words, else [`TYPE_DEFAULT`].
-fn parse_trade(trade: &str) -> Result<String, AnswerError> {
-    let trade = parse_name(trade)?;
-    if is_type_name(&trade) {
-        return Ok(trade);
+/// in words.
+fn type_of_trade(trade: &str) -> Option<String> {
+    if is_type_name(trade) {
+        return Some(trade.to_owned());
     }
-    let kind = type_in_words(&trade.to_lowercase());
-    Ok(kind.unwrap_or(TYPE_DEFAULT).to_owned())
+    type_in_words(&trade.to_lowercase()).map(str::to_owned)
+}
+
+/// Says that no starter list of aspects is for a trade.
+fn remark_on_trade(trade: &str) -> String {
+    let known: Vec<&str> = trade_names().collect();
+    let known = known.join(", ");
+    format!(
+        "the trade {trade:?} is not known, so the aspects are general ones; known: {known}, and words for them such as \
+         dentist, Friseur or plombier\n"
+    )
 }
 
 /// Returns whether a trade is written like a schema.org type: `LegalService`.

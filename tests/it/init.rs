@@ -117,6 +117,9 @@ const TRADES: &str = "law: LegalService, Lawyer: LegalService, legal services: L
     GardenStore: GardenStore, Dentists: Dentist, dentist office: Dentist, accountant: AccountingService, \
     clinic: MedicalClinic, hotels: Hotel, restaurants: Restaurant, realtor: RealEstateAgent, roofer: RoofingContractor, \
     insurance broker: InsuranceAgency, auto: AutoRepair, auto dealer: AutoDealer, shop: Store, \
+    Rechtsanwalt: LegalService, Friseur: HairSalon, Tierarzt: VeterinaryCare, Restaurant: Restaurant, Hotel: Hotel, \
+    Handwerker: GeneralContractor, Zahnarzt: Dentist, Autowerkstatt: AutoRepair, abogado: LegalService, \
+    peluquería: HairSalon, plombier: Plumber, vétérinaire: VeterinaryCare, avvocato: LegalService, \
     hospitality: LocalBusiness, a: LocalBusiness, kite repair: LocalBusiness";
 
 #[test]
@@ -128,6 +131,21 @@ fn trades_become_types_of_schema_org() {
         init(&folder, &with("--trade", trade), 0);
         assert_eq!(business_type(&folder), kind, "{trade}");
     }
+}
+
+#[test]
+fn an_unknown_trade_is_told_with_the_known_ones() {
+    let parent = tempfile::tempdir().unwrap();
+    let said = init(&parent.path().join("a"), &with("--trade", "kite repair"), 0);
+    let expected =
+        "the trade \"kite repair\" is not known, so the aspects are general ones; known: legal, ";
+    assert!(said.contains(expected), "{said}");
+    let said = init(
+        &parent.path().join("b"),
+        &with("--trade", "Rechtsanwalt"),
+        0,
+    );
+    assert!(!said.contains("is not known"), "{said}");
 }
 
 /// The type of the business in a folder.

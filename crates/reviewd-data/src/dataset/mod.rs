@@ -40,7 +40,7 @@ pub use problem::{Problem, Problems, Warning};
 pub use reviews::MEDIA_MAX;
 pub use reviews::{KEYS_OPTIONAL, KEYS_REQUIRED, check_review, is_language_tag};
 pub use site::PAGE_LANGUAGES;
-pub use trades::{of_type as trade_of_type, type_in_words};
+pub use trades::{is_listed_type, of_type as trade_of_type, trade_names, type_in_words};
 
 use crate::model::changes::ChangeRecord;
 use crate::model::site::{Logo, Site};

@@ -42,6 +42,18 @@ pub fn of_type(kind: &str) -> &'static str {
     "professional"
 }
 
+/// Tells whether a trade lists a schema.org type, so that its starter list is more than a general one.
+pub fn is_listed_type(kind: &str) -> bool {
+    let files = TRADES.iter().map(|(_, file)| file);
+    let mut types = files.flat_map(|file| words(file, "types"));
+    types.any(|listed| listed.eq_ignore_ascii_case(kind))
+}
+
+/// Returns the names of the trades.
+pub fn trade_names() -> impl Iterator<Item = &'static str> {
+    TRADES.iter().map(|(name, _)| *name)
+}
+
 /// Returns those whom a business of this trade serves.
 pub(super) fn clientele(trade: &str) -> Clientele {
     match trade {
@@ -244,6 +256,20 @@ mod tests {
         assert_eq!(of_type("Plumber"), "home-services");
         assert_eq!(of_type("Dentist"), "medical");
         assert_eq!(of_type("ThingOfNoTrade"), "professional");
+        assert!(!is_listed_type("ThingOfNoTrade"));
+    }
+
+    #[test]
+    fn the_name_of_each_trade_and_every_stem_lead_to_a_type_of_that_trade() {
+        for (trade, file) in TRADES {
+            let kind = type_in_words(trade).expect("a type");
+            assert_eq!(of_type(kind), trade, "{trade}: {kind}");
+            for pair in words(file, "stems") {
+                let (stem, kind) = pair.split_once('=').expect("a stem and a type");
+                assert_eq!(of_type(kind), trade, "{pair}");
+                assert_eq!(type_in_words(stem).map(of_type), Some(trade), "{pair}");
+            }
+        }
     }
 
     #[test]
