@@ -15,9 +15,13 @@ const PEOPLE_MAX: usize = 5;
 
 /// Titles before a name that is suggested: capitalized, and hardly ever another word. Of all titles that a name may have
 /// (`dataset::names`), many are, such as "coach" and "pan".
-const SUGGESTED_TITLES: [&str; 12] = [
-    "Dr", "Mr", "Mrs", "Ms", "Attorney", "Chef", "Frau", "Herr", "Dra", "Mme", "Sra", "Sr",
+const SUGGESTED_TITLES: [&str; 14] = [
+    "Dr", "Mr", "Mrs", "Ms", "Attorney", "Chef", "Frau", "Herr", "Dra", "Mme", "Sra", "Sr", "Prof",
+    "Herrn",
 ];
+
+/// Those that belong to the name, and are written with a full stop.
+const TITLES_OF_NAMES: [&str; 3] = ["Dr", "Dra", "Prof"];
 
 /// The least number of reviews that name a person who is suggested.
 const REVIEWS_MIN: u32 = 2;
@@ -98,7 +102,7 @@ pub(super) fn suggestions(dataset: &Dataset) -> Vec<Suggestion> {
     if !unlisted.is_empty() {
         let names = unlisted.join(", ");
         let message = format!("reviews name people whom the business does not list ({names})");
-        let people = people_with(business, &unlisted, usual_title(trade));
+        let people = people_with(business, &unlisted, usual_title(&business.kind, trade));
         found.push(Suggestion::of(
             "business.technicians",
             &message,
@@ -119,8 +123,20 @@ fn usual_hours(trade: &str) -> Vec<&'static str> {
     }
 }
 
-/// The usual title of the people of a trade.
-fn usual_title(trade: &str) -> &'static str {
+/// The usual title of the people of a business of this schema.org type, which belongs to this trade.
+fn usual_title(kind: &str, trade: &str) -> &'static str {
+    match kind {
+        "Dentist" => return "Dentist",
+        "VeterinaryCare" => return "Veterinarian",
+        "Pharmacy" => return "Pharmacist",
+        "Physiotherapy" => return "Physiotherapist",
+        "Optician" => return "Optician",
+        "Notary" => return "Notary",
+        "Plumber" => return "Plumber",
+        "Electrician" => return "Electrician",
+        "AccountingService" => return "Accountant",
+        _ => {}
+    }
     match trade {
         "legal" => "Attorney",
         "medical" => "Physician",
@@ -149,23 +165,23 @@ fn people_with(business: &Business, names: &[String], title: &str) -> Vec<Value>
 fn unlisted_people(dataset: &Dataset) -> Vec<String> {
     let mut listed: Vec<String> = Vec::new();
     for person in &dataset.business.technicians {
-        listed.push(person.name.to_lowercase());
+        listed.push(bare_name(&person.name));
     }
     let mut known = listed.clone();
     for person in &dataset.taxonomy.technicians {
-        known.push(person.name.to_lowercase());
-        known.extend(person.aliases.iter().map(|alias| alias.to_lowercase()));
+        known.push(bare_name(&person.name));
+        known.extend(person.aliases.iter().map(|alias| bare_name(alias)));
     }
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     for review in &dataset.reviews {
         for name in &review.mentioned_technicians {
-            if !is_within_any(name, &listed) {
+            if !is_among(name, &listed) {
                 // One review is enough for a person of the taxonomy.
                 *counts.entry(name.clone()).or_default() += REVIEWS_MIN;
             }
         }
         let mut titled = titled_names(&review.text);
-        titled.retain(|name| !is_within_any(name, &known));
+        titled.retain(|name| !is_among(name, &known));
         titled.sort_unstable();
         titled.dedup();
         for name in titled {
@@ -175,7 +191,7 @@ fn unlisted_people(dataset: &Dataset) -> Vec<String> {
     for candidate in name_candidates(dataset) {
         let name = candidate.name;
         let is_part = counts.keys().any(|counted| counted.contains(&name));
-        if !is_part && !is_within_any(&name, &known) {
+        if !is_part && !is_among(&name, &known) {
             counts.insert(name, candidate.thanked_count as u32);
         }
     }
@@ -186,37 +202,70 @@ fn unlisted_people(dataset: &Dataset) -> Vec<String> {
     people.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Returns whether `name` is one of `names`, which are in lower case, or a part of one.
-fn is_within_any(name: &str, names: &[String]) -> bool {
-    let name = name.to_lowercase();
-    names.iter().any(|other| other.contains(&name))
+/// A name in lower case, without titles.
+fn bare_name(name: &str) -> String {
+    let words = name.split_whitespace().filter(|word| !is_title(word));
+    words.collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// Whether `name` is that of one of these people, a part of it, or begins with a surname of one: in German texts a noun
+/// may follow a name.
+fn is_among(name: &str, people: &[String]) -> bool {
+    let name = bare_name(name);
+    let first = name.split(' ').next().unwrap_or_default();
+    people
+        .iter()
+        .any(|person| person.contains(&name) || person.rsplit(' ').next() == Some(first))
+}
+
+fn is_title(word: &str) -> bool {
+    SUGGESTED_TITLES.contains(&word.trim_end_matches('.'))
 }
 
 /// Returns the names after a title such as "Dr.": one or two words that begin with a capital letter.
 fn titled_names(text: &str) -> Vec<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut names = Vec::new();
-    for (at, word) in words.iter().enumerate() {
-        if !SUGGESTED_TITLES.contains(&word.trim_end_matches('.')) {
-            continue;
-        }
-        let mut name = Vec::new();
-        for next in words[at + 1..].iter().take(2) {
-            let plain = next.trim_end_matches(|letter: char| !letter.is_alphabetic());
-            if !plain.starts_with(char::is_uppercase) {
-                break;
+    let mut at = 0;
+    while at < words.len() {
+        let mut titles = Vec::new();
+        while at < words.len() && is_title(words[at]) {
+            let title = words[at].trim_end_matches('.');
+            if TITLES_OF_NAMES.contains(&title) {
+                titles.push(format!("{title}."));
             }
-            name.push(plain);
-            // A name ends at a comma and at the end of a sentence.
-            if plain.len() < next.len() {
-                break;
-            }
+            at += 1;
         }
+        let is_titled = at > 0 && is_title(words[at - 1]);
+        let name = if is_titled {
+            name_at(&words[at..])
+        } else {
+            String::new()
+        };
         if !name.is_empty() {
-            names.push(name.join(" "));
+            titles.push(name);
+            names.push(titles.join(" "));
         }
+        at += 1;
     }
     names
+}
+
+/// The one or two words with a capital letter at the beginning of `words`.
+fn name_at(words: &[&str]) -> String {
+    let mut name = Vec::new();
+    for next in words.iter().take(2) {
+        let plain = next.trim_end_matches(|letter: char| !letter.is_alphabetic());
+        if !plain.starts_with(char::is_uppercase) || is_title(plain) {
+            break;
+        }
+        name.push(plain);
+        // A name ends at a comma and at the end of a sentence.
+        if plain.len() < next.len() {
+            break;
+        }
+    }
+    name.join(" ")
 }
 
 #[cfg(test)]
@@ -290,7 +339,36 @@ mod tests {
         );
         assert_eq!(
             titled_names("Dr. Ann Lee and Ms O'Dowd"),
-            ["Ann Lee", "O'Dowd"]
+            ["Dr. Ann Lee", "O'Dowd"]
         );
+    }
+
+    #[test]
+    fn a_greeting_is_no_person_and_a_title_belongs_to_the_name_after_it() {
+        let german = |people: Value| {
+            dataset(move |file| {
+                file["business"]["type"] = json!("Dentist");
+                let listed = file["business"]["technicians"]
+                    .as_array_mut()
+                    .expect("a list");
+                listed.extend(people.as_array().expect("a list").clone());
+                let reviews = file["reviews"].as_array_mut().expect("a list");
+                for review in &mut reviews[..4] {
+                    review["text"] = json!("Frau Dr. Weber ist toll. Danke & liebe Grüße");
+                }
+            })
+        };
+        let found = suggestions(&german(json!([])));
+        let example = found[0].example.as_array().expect("a list");
+        assert_eq!(
+            example.last(),
+            Some(&json!({"name": "Dr. Weber", "title": "Dentist"})),
+            "{found:?}"
+        );
+        assert!(found[0].message.ends_with("(Dr. Weber)"), "{found:?}");
+        for name in ["Dr. Weber", "Anna Weber"] {
+            let listed = german(json!([{"name": name, "title": "Dentist"}]));
+            assert_eq!(suggestions(&listed), [], "{name}");
+        }
     }
 }
