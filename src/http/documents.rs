@@ -65,8 +65,8 @@ pub(crate) enum ByQuery {
     Nothing,
     /// `v=` and the version of the bytes: the response may be cached for ever.
     Version,
-    /// `theme=` selects another row.
-    Theme,
+    /// `theme=` selects another row, and `lang=` another language.
+    Badge,
     /// The filters of a search select the reviews; without any, the document is sent.
     Feed(FeedFormat),
     /// The page is rendered per request; the document is the one without parameters.
@@ -125,7 +125,7 @@ pub(crate) static DOCUMENTS: [DocumentRow; 25] = [
         context.json_ld().into()
     }),
     DocumentRow {
-        by_query: ByQuery::Theme,
+        by_query: ByQuery::Badge,
         ..drawing("/badge.svg", |context| widget::badge(context).into())
     },
     drawing("/badge.svg?theme=light", |context| {

@@ -187,6 +187,7 @@ pub(crate) enum Rendered {
     SitemapPart = 3,
     WidgetData = 4,
     Logo = 5,
+    Badge = 6,
 }
 
 /// The parts that the pages of one snapshot are rendered from.

@@ -4,11 +4,11 @@
 use askama::Template;
 
 use super::layout::{Frame, Layout, rendered};
-use super::messages::Messages;
+use super::messages::{Language, Messages};
 use super::rating::RatingStats;
 use super::review::{ReviewView, read_newest};
 use super::search::PageQuery;
-use super::text::{counted, without_direction};
+use super::text::without_direction;
 use super::theme::{badge_font, default_theme, frame_stylesheet};
 use super::{PageContext, PageLanguage, Pages, text as filters};
 use crate::model::Rating;
@@ -197,51 +197,67 @@ impl<'p> Widget<'p> {
 
 /// Draws the badge in the owner's theme, or in that of the visitor's system if the owner has set none.
 pub(crate) fn badge(context: &PageContext<'_>) -> String {
-    draw_badge(context, default_theme(&context.snapshot().site))
+    let pages = context.pages;
+    pages.badge(pages.default_language(), None)
 }
 
 /// Draws the badge in the light theme.
 pub(crate) fn light_badge(context: &PageContext<'_>) -> String {
-    draw_badge(context, Some("light"))
+    let pages = context.pages;
+    pages.badge(pages.default_language(), Some("light"))
 }
 
 /// Draws the badge in the dark theme.
 pub(crate) fn dark_badge(context: &PageContext<'_>) -> String {
-    draw_badge(context, Some("dark"))
+    let pages = context.pages;
+    pages.badge(pages.default_language(), Some("dark"))
 }
 
-/// Draws the badge in a theme; `None` is that of the visitor's system. It has only numbers, and no text of the dataset.
-fn draw_badge(context: &PageContext<'_>, theme: Option<&str>) -> String {
-    let stats = &context.pages.stats;
-    let site = &context.snapshot().site;
-    let colors = match theme {
-        Some("light") => LIGHT.to_owned(),
-        Some(_) => DARK.to_owned(),
-        None => format!("{LIGHT}@media(prefers-color-scheme:dark){{{DARK}}}"),
-    };
-    let count = counted(stats.count, "review", "reviews");
-    let mean = stats.mean_short();
-    let label = match &mean {
-        Some(mean) => format!("{mean} of 5 stars, {count}"),
-        None => "No reviews yet".to_owned(),
-    };
-    let tenths = stats.mean_tenths().unwrap_or(0);
-    let whole = (tenths / 10) as f64;
-    let part = (tenths % 10) as f64 / 10.0;
-    let mut badge = rendered(&Badge {
-        label,
-        mean: mean.unwrap_or_else(|| "–".to_owned()),
-        // An upper estimate for common fonts: 6.9 pixels for each character.
-        width: 155.0 + (count.chars().count() as f64 * 6.9).ceil(),
-        // Whole stars of 15 pixels with a gap of 2, and a part of one.
-        stars_width: whole * 17.0 + part * 15.0,
-        radius: site.radius.unwrap_or(BADGE_RADIUS).min(BADGE_RADIUS_MAX),
-        count,
-        colors,
-        font: badge_font(site),
-    });
-    badge.push('\n');
-    badge
+impl Pages {
+    /// Draws the badge in a theme; `None` is the owner's, else that of the visitor's system. It has only numbers and the
+    /// words of the language, and no text of the dataset.
+    pub(crate) fn badge(&self, language: Language, theme: Option<&str>) -> String {
+        let stats = &self.stats;
+        let site = &self.snapshot.site;
+        let t = language.messages();
+        let colors = match theme.or(default_theme(site)) {
+            Some("light") => LIGHT.to_owned(),
+            Some(_) => DARK.to_owned(),
+            None => format!("{LIGHT}@media(prefers-color-scheme:dark){{{DARK}}}"),
+        };
+        let count = t.counted(&t.review_count, stats.count);
+        let tenths = stats.mean_tenths();
+        let mean = tenths.map(|tenths| t.tenths(tenths));
+        let label = match &mean {
+            Some(mean) => format!("{}, {count}", t.stars_of_5.fill(&[("stars", mean)])),
+            None => t.no_reviews.clone(),
+        };
+        let tenths = tenths.unwrap_or(0);
+        let whole = (tenths / 10) as f64;
+        let part = (tenths % 10) as f64 / 10.0;
+        let mut badge = rendered(&Badge {
+            label,
+            mean: mean.unwrap_or_else(|| "–".to_owned()),
+            width: 155.0 + estimated_width(&count).ceil(),
+            // Whole stars of 15 pixels with a gap of 2, and a part of one.
+            stars_width: whole * 17.0 + part * 15.0,
+            radius: site.radius.unwrap_or(BADGE_RADIUS).min(BADGE_RADIUS_MAX),
+            count,
+            colors,
+            font: badge_font(site),
+        });
+        badge.push('\n');
+        badge
+    }
+}
+
+/// An upper estimate of the width of a text in common fonts, in pixels: 6.9 for each character, 13 for a Japanese one.
+fn estimated_width(text: &str) -> f64 {
+    let mut width = 0.0;
+    for character in text.chars() {
+        width += if character >= '\u{3000}' { 13.0 } else { 6.9 };
+    }
+    width
 }
 
 #[derive(Template)]

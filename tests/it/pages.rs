@@ -288,6 +288,21 @@ fn the_frame_has_the_owners_look() {
 }
 
 #[test]
+fn the_badge_is_in_the_language_of_the_site_or_of_the_query() {
+    let data = DataDir::sample();
+    data.write("site.json", r#"{"language": "de"}"#);
+    let server = Server::start_on(data.path());
+    let german = server.get("/badge.svg");
+    let label = "4,1 von 5 Sternen, 207 Bewertungen";
+    assert!(german.text().contains(label), "{}", german.text());
+    assert_eq!(server.get("/badge.svg?lang=de").text(), german.text());
+    let french = server.get("/badge.svg?lang=fr&theme=dark");
+    assert!(french.text().contains("207 avis"), "{}", french.text());
+    assert!(!french.text().contains("prefers-color-scheme"));
+    assert_ne!(french.etag(), server.get("/badge.svg?lang=fr").etag());
+}
+
+#[test]
 fn the_badge_has_the_owners_look() {
     let (_data, server) = serve_with(r#"{"scheme": "dark", "radius": 24, "font": "rounded"}"#);
     let badge = server.get("/badge.svg");

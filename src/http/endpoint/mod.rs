@@ -65,7 +65,7 @@ fn document<'s>(served: &'s ServedState, index: usize, head: &RequestHead) -> Re
     match DOCUMENTS[index].by_query {
         ByQuery::Nothing | ByQuery::Version => serve_stored(served, index, head),
         ByQuery::Feed(format) => feed::feed(served, index, format, head),
-        ByQuery::Theme => serve_stored(served, page::badge(index, head.query()), head),
+        ByQuery::Badge => page::badge(served, index, head),
         ByQuery::Page(page) => page::query_page(served, index, page, head),
     }
 }

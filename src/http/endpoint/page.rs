@@ -19,6 +19,7 @@ use crate::search::query::Buffers;
 use crate::search::run::Scratch;
 
 static MEDIA_TYPE: HeaderValue = HeaderValue::from_static(HTML);
+static SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
 
 /// Buffers that the pages of a thread reuse.
 #[derive(Default)]
@@ -31,15 +32,38 @@ thread_local! {
     static MEMORY: RefCell<PageMemory> = RefCell::default();
 }
 
-/// Returns the index of the badge in the theme that `query` selects, or `index`, that of the badge without a query. Other
-/// parameters are ignored, as for every document.
-pub(super) fn badge(index: usize, query: &str) -> usize {
-    let variant = match theme(query.as_bytes()) {
-        Some("light") => documents::index_of("/badge.svg?theme=light"),
-        Some("dark") => documents::index_of("/badge.svg?theme=dark"),
-        _ => None,
+/// `/badge.svg`, of which `index` is the row: stored in each theme in the default language, and drawn in another one that
+/// `lang` names. Other parameters are ignored, as for every document.
+pub(super) fn badge<'s>(served: &'s ServedState, index: usize, head: &RequestHead) -> Reply<'s> {
+    let pages = &served.pages;
+    let query = head.query().as_bytes();
+    let theme = theme(query);
+    let language = pages.language(query, std::iter::empty()).chosen;
+    if language == pages.default_language() {
+        return serve_stored(served, themed_badge(theme).unwrap_or(index), head);
+    }
+    let tag = pages.tag(
+        Rendered::Badge,
+        language,
+        theme.unwrap_or_default().as_bytes(),
+    );
+    let representation = Representation {
+        media_type: &SVG,
+        policy: Some(BrowserPolicy::Drawing),
+        ..json_representation(served, &tag)
     };
-    variant.unwrap_or(index)
+    evaluate(head, representation, |representation| {
+        let drawing = pages.badge(language, theme);
+        Reply::Serve(representation, Body::made(drawing.into_bytes()))
+    })
+}
+
+/// The row of the badge in a theme that the query names.
+fn themed_badge(theme: Option<&str>) -> Option<usize> {
+    match theme? {
+        "light" => documents::index_of("/badge.svg?theme=light"),
+        _ => documents::index_of("/badge.svg?theme=dark"),
+    }
 }
 
 /// `/reviews/{id}`: the page of a review in the visitor's language; rendered only if the client's copy is not current.
@@ -95,7 +119,6 @@ pub(super) fn sitemap_part<'s>(
 
 /// `/logo`: the owner's, if there is one.
 pub(super) fn logo<'s>(served: &'s ServedState, head: &RequestHead) -> Reply<'s> {
-    static SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
     static PNG: HeaderValue = HeaderValue::from_static("image/png");
     let Some(logo) = served.pages.logo() else {
         return Reply::Refuse(HttpError::UnknownPath);
