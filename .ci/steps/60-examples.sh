@@ -20,6 +20,25 @@ served = {review["id"]: review for review in json.load(sys.stdin)["reviews"]}
 sys.exit(copy != served)' "$ci_dir/copy.json" || fail "the mirror differs from /reviews.json"
 echo "the mirror equals /reviews.json"
 
+# A service that ends amid a response ends one try of the mirror, and not the mirror.
+timeout --foreground 20 python3 - "$ci_dir/broken.json" <<'END' || fail "a broken response ends the mirror"
+import socket, subprocess, sys, threading
+server = socket.create_server(("127.0.0.1", 0))
+def answer():
+    while True:
+        connection, _ = server.accept()
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
+        connection.close()
+threading.Thread(target=answer, daemon=True).start()
+command = [sys.executable, "examples/clients/mirror.py", f"http://127.0.0.1:{server.getsockname()[1]}", sys.argv[1]]
+mirror = subprocess.Popen([*command, "--every", "1"], stdout=subprocess.PIPE, text=True)
+tries = [mirror.stdout.readline() for _ in range(2)]
+mirror.kill()
+sys.exit(not all("IncompleteRead" in line for line in tries))
+END
+echo "the mirror goes on after a broken response"
+
 mkdir -p "$ci_dir/examples-home"
 shown=$(HOME=$ci_dir/examples-home timeout --foreground 60 chromium --headless --no-sandbox --virtual-time-budget=5000 --dump-dom \
     "file://$PWD/examples/clients/page.html?service=$base_url" 2>/dev/null | grep -o '<article>' | wc -l)
