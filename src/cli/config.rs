@@ -40,16 +40,16 @@ pub(super) const DATA_DEFAULT: &str = "data";
 const DATABASE_SCHEMA: &str = "reviewd";
 
 /// Most connections that can be allowed.
-const CONNECTIONS_MAX: i64 = 1_000_000;
+const CONNECTIONS_MAX: u32 = 1_000_000;
 
 /// Most seconds that --hsts can be set to: two years, the most that the preload lists of browsers ask for.
-const HSTS_MAX_S: i64 = 63_072_000;
+const HSTS_MAX_S: u32 = 63_072_000;
 
 /// The least memory for bytes in flight, in bytes.
 const IN_FLIGHT_BYTES_MIN: u64 = 1 << 20;
 
 /// Most subscriptions that can be allowed; each takes a row.
-const SUBSCRIPTIONS_MAX: i64 = 10_000_000;
+const SUBSCRIPTIONS_MAX: u32 = 10_000_000;
 
 /// Most waits between failed deliveries.
 const RETRY_DELAYS_MAX: usize = 1_000;

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum, value_parser};
+use clap::{Args, ValueEnum};
 
 use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status, print};
 use super::site::read_snapshot;
-use super::values::{parse_page_language, parse_site_url};
+use super::values::{number, parse_page_language, parse_site_url};
 use crate::pages::Pages;
 use crate::search::query::Buffers;
 
@@ -24,11 +24,11 @@ pub(super) struct RenderArgs {
     #[arg(long, value_name = "URL", required_if_eq("fragment", "jsonld"), value_parser = parse_site_url)]
     base_url: Option<String>,
     /// Number of reviews of the widget, the newest first
-    #[arg(long, value_name = "N", default_value = "3", value_parser = value_parser!(u8).range(1..=100))]
-    count: u8,
+    #[arg(long, value_name = "N", default_value = "3", value_parser = number(1, 100))]
+    count: u32,
     /// Least stars of the reviews of the widget, which then says that it leaves out others
-    #[arg(long, value_name = "STARS", default_value = "1", value_parser = value_parser!(u8).range(1..=5))]
-    min_rating: u8,
+    #[arg(long, value_name = "STARS", default_value = "1", value_parser = number(1, 5))]
+    min_rating: u32,
     /// Language of the widget's own words, such as de [default: that of site.json, or English]
     #[arg(long, value_name = "TAG", value_parser = parse_page_language)]
     language: Option<String>,

@@ -4,15 +4,14 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use clap::builder::RangedI64ValueParser;
-use clap::{ValueEnum, value_parser};
+use clap::ValueEnum;
 use thiserror::Error;
 use url::Url;
 
 use crate::pages::Language;
 
 /// Largest rate limit in requests per minute.
-pub(super) const RATE_MAX: i64 = 1_000_000;
+pub(super) const RATE_MAX: u32 = 1_000_000;
 
 /// Longest configurable header value in bytes.
 const HEADER_BYTES_MAX: usize = 1_024;
@@ -27,8 +26,7 @@ const TIME_UNITS: [(&str, u64); 5] = [
 ];
 
 /// Units of a size, and their bytes.
-const SIZE_UNITS: [(&str, u64); 5] = [
-    ("", 1),
+const SIZE_UNITS: [(&str, u64); 4] = [
     ("B", 1),
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
@@ -38,6 +36,8 @@ const SIZE_UNITS: [(&str, u64); 5] = [
 /// Why a value of a flag is refused, as the end of a line that begins with the flag.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum ValueError {
+    #[error("must be a whole number from {min} to {max}")]
+    Number { min: u32, max: u32 },
     #[error("must be a whole number with ms, s, m, h or d")]
     Time,
     #[error("must be from {min} to {max}")]
@@ -89,9 +89,15 @@ impl From<String> for SecretFlag {
     }
 }
 
-/// Returns a parser of a number from `min` to `max`.
-pub(super) fn number(min: i64, max: i64) -> RangedI64ValueParser<u32> {
-    value_parser!(u32).range(min..=max)
+/// Returns a parser of a whole number from `min` to `max`.
+pub(super) fn number(
+    min: u32,
+    max: u32,
+) -> impl Fn(&str) -> Result<u32, ValueError> + Clone + Send + Sync + 'static {
+    move |text| match text.parse() {
+        Ok(number) if (min..=max).contains(&number) => Ok(number),
+        _ => Err(ValueError::Number { min, max }),
+    }
 }
 
 /// Returns a parser of a time from `min` to `max`, which are in the syntax of the flag.
@@ -117,9 +123,13 @@ pub(super) fn parse_time(text: &str) -> Result<Duration, ValueError> {
     ms.map(Duration::from_millis).ok_or(ValueError::Time)
 }
 
-/// Parses a size: a whole number, and `B`, `KiB`, `MiB` or `GiB`; a bare number is bytes.
+/// Parses a size: a whole number, and `B`, `KiB`, `MiB` or `GiB`; `0` needs none.
 pub(super) fn parse_size(text: &str) -> Result<u64, ValueError> {
-    parse_scaled(text, &SIZE_UNITS).ok_or(ValueError::Size)
+    let bytes = match text {
+        "0" => Some(0),
+        text => parse_scaled(text, &SIZE_UNITS),
+    };
+    bytes.ok_or(ValueError::Size)
 }
 
 /// Parses digits followed by one of `units`; `None` for any other text and for numbers that are too large.

@@ -66,6 +66,14 @@ use running::Parts;
 use threads::ThreadStarter;
 use tls::CertificateReloader;
 
+/// What is said of clients on this machine if no proxy is configured.
+const EXEMPT_CLIENTS: &str = "requests from this machine have no rates and no memory budget of a client: if a proxy on it \
+    passes requests on, --trusted-proxy has to name it, so that each client has its own";
+
+/// What is said if a proxy on another machine seems not to be configured.
+const ONE_CLIENT: &str = "the public address seems to be that of a proxy which --trusted-proxy does not name: all its \
+    clients count as one for --hub-rate, --read-rate, --mcp-rate and --address-connections";
+
 /// Starts a server; when it returns, the first request can be sent. If `signals` are given, SIGTERM and SIGINT are
 /// caught before the first client is answered.
 ///
@@ -81,7 +89,6 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let sockets = BoundSockets::bind(&config)?;
     let address = sockets.address;
     refuse_placeholder(&config, address)?;
-    warn_of_addresses(&config, address);
     process::log_client_memory(&config, in_flight_bytes(&config));
 
     let base_url = match &config.base_url {
@@ -249,7 +256,10 @@ fn in_flight_bytes(config: &Config) -> u64 {
 
 /// Refuses a public address under `.example` (RFC 6761 §6.5) on a listener that other machines can reach: subscribers and
 /// feed readers would store links that never work.
-fn refuse_placeholder(config: &Config, address: SocketAddr) -> Result<(), StartError> {
+///
+/// # Errors
+/// [`StartError::Placeholder`] for such an address.
+pub fn refuse_placeholder(config: &Config, address: SocketAddr) -> Result<(), StartError> {
     let base_url = config.base_url.as_deref().unwrap_or_default();
     let host = Authority::of_url(base_url).map_or("", |authority| authority.host);
     let is_placeholder = host == "example" || host.ends_with(".example");
@@ -259,33 +269,34 @@ fn refuse_placeholder(config: &Config, address: SocketAddr) -> Result<(), StartE
     Ok(())
 }
 
-/// Warns of a public address that other machines cannot use, or that seems to belong to an unconfigured proxy. Tells which
-/// clients have no limits of their own.
-fn warn_of_addresses(config: &Config, address: SocketAddr) {
+/// Returns warnings of a public address that other machines cannot use, or that seems to belong to an unconfigured proxy.
+#[must_use]
+pub fn address_warnings(config: &Config, address: SocketAddr) -> Vec<String> {
+    let mut warnings = Vec::new();
     if config.base_url.is_none() && !address.ip().is_loopback() {
-        warn!(%address, "without --base-url the documents name the listening address, which others cannot use");
+        warnings.push(format!(
+            "without --base-url the documents name the listening address {address}, which others cannot use"
+        ));
     }
-    if address.ip().is_loopback() {
-        tell_of_exempt_clients(config, address);
-    } else if config.seems_proxied(address) {
-        warn!(
-            "the public address seems to be that of a proxy which --trusted-proxy does not name: all its clients count \
-             as one for --hub-rate, --read-rate, --mcp-rate and --address-connections"
-        );
+    if config.seems_proxied(address) {
+        let text = if address.ip().is_loopback() {
+            EXEMPT_CLIENTS
+        } else {
+            ONE_CLIENT
+        };
+        warnings.push(text.to_owned());
     }
+    warnings
 }
 
-/// Tells that clients on this machine have no limits of their own, unless a proxy is configured. This is a warning if there
-/// seems to be a proxy that is not configured.
-fn tell_of_exempt_clients(config: &Config, address: SocketAddr) {
-    if !config.proxies.networks.is_empty() {
-        return;
+/// Logs the warnings of the addresses, and tells once that clients on this machine have no limits of their own unless a proxy
+/// is configured.
+pub fn warn_of_addresses(config: &Config, address: SocketAddr) {
+    for warning in address_warnings(config, address) {
+        warn!("{warning}");
     }
-    let text = "requests from this machine have no rates and no memory budget of a client: if a proxy on it passes \
-                requests on, --trusted-proxy has to name it, so that each client has its own";
-    if config.seems_proxied(address) {
-        warn!("{text}");
-    } else {
-        info!("{text}");
+    let has_proxy = !config.proxies.networks.is_empty() || config.seems_proxied(address);
+    if address.ip().is_loopback() && !has_proxy {
+        info!("{EXEMPT_CLIENTS}");
     }
 }

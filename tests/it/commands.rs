@@ -33,13 +33,16 @@ fn config_lists_each_setting_with_its_origin() {
         ("--threads", Some("3"), "flag"),
         ("--poll", Some("1m"), "environment"),
         ("--listen", Some("127.0.0.1:8080"), "default"),
-        ("--base-url", None, "default"),
+        ("--base-url", Some("http://127.0.0.1:8080"), "computed"),
+        ("--hsts", None, "default"),
     ] {
         let mut settings = settings.iter();
         let setting = settings.find(|setting| setting["flag"] == flag).unwrap();
         let found = (setting["value"].as_str(), setting["origin"].as_str());
         assert_eq!(found, (value, Some(origin)), "{flag}");
     }
+    let mut computed = settings.iter().filter(|one| one["origin"] == "computed");
+    assert!(computed.all(|one| one["value"].is_string()), "{text}");
     let table = run(&["config"]).with(0);
     assert_eq!(table.lines().count(), settings.len());
     run(&["config", "--threads", "0"]).with(64);

@@ -234,6 +234,29 @@ fn variables_that_do_not_exist_are_named_in_a_warning() {
 }
 
 #[test]
+fn config_warns_of_what_serve_would_warn_of_or_refuse() {
+    let mut command = command();
+    command.args([
+        "config",
+        "--listen",
+        ":8080",
+        "--base-url",
+        "https://reviews.example",
+    ]);
+    command.args(["--tls-cert", "/nowhere/cert.pem", "--tls-key", "/dev/null"]);
+    command.env("REVIEWD_BASEURL", "https://brightsmile.test");
+    let ended = Ended::of(&mut command);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    for said in [
+        "warning: the environment variable REVIEWD_BASEURL is not known",
+        "warning: --base-url https://reviews.example: names under .example are placeholders",
+        "warning: --tls-cert /nowhere/cert.pem: ",
+    ] {
+        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn temporary_files_of_killed_processes_are_removed_at_the_next_start() {
     let state = tempfile::tempdir().unwrap();
     let path = |name: &str| state.path().join(name);

@@ -29,9 +29,9 @@ const BOUNDS: &[[&str; 5]] = &[
 /// A flag and invalid values, separated by bars.
 const REFUSED: &[(&str, &str)] = &[
     ("--poll", "soon|1|-1s"),
-    ("--search-memory", "-1|1KB|1.5GiB"),
-    ("--in-flight-memory", "0|1048575|1KB"),
-    ("--client-memory", "-1|1KB"),
+    ("--search-memory", "-1|1KB|1.5GiB|100"),
+    ("--in-flight-memory", "0|1048575B|1048576|1KB"),
+    ("--client-memory", "-1|1KB|8"),
     ("--listen", "65536|localhost|127.0.0.1:65536|127.0.0.1"),
     ("--base-url", "reviews.example|ftp://a.example|https://"),
     ("--base-url", "https://a.example/path|https://a.example?x"),
@@ -69,6 +69,21 @@ fn each_flag_is_bounded_where_it_says_on_both_sides() {
     assert_eq!(error("--poll", "0"), None);
     assert_eq!(error("--cache-control", &"a".repeat(1_024)), None);
     assert!(error("--cache-control", &"a".repeat(1_025)).is_some());
+}
+
+#[test]
+fn a_number_out_of_bounds_and_a_word_are_refused_with_the_bounds() {
+    for (flag, value) in [
+        ("--threads", "0"),
+        ("--threads", "abc"),
+        ("--threads", "1.5"),
+    ] {
+        let said = error(flag, value).unwrap_or_default();
+        let expected = "must be a whole number from 1 to 1024";
+        assert!(said.contains(expected), "{said}");
+        assert!(said.contains(value), "{said}");
+    }
+    assert_eq!(error("--client-memory", "0"), None);
 }
 
 #[test]
