@@ -135,6 +135,11 @@ impl Folder {
         self.write_record(record, &self.dataset)
     }
 
+    /// Whether the folder has a record of changes.
+    pub(super) fn has_record(&self) -> bool {
+        self.companions.changes.is_some()
+    }
+
     /// Updates the record to what `dataset` publishes, and writes it if it differs from the file.
     fn write_record(
         &self,

@@ -138,7 +138,7 @@ fn list(store: &mut Store, args: &ListArgs) -> Result<ActionResult, Failure> {
     let host = lower_case.as_deref();
     if args.removed {
         let rows = ended_rows(store, host)?;
-        let text = table(&rows);
+        let text = table_or(&rows, "nothing has ended");
         return Ok(ActionResult {
             json: json!({"removed": rows}),
             text,
@@ -147,7 +147,7 @@ fn list(store: &mut Store, args: &ListArgs) -> Result<ActionResult, Failure> {
     if args.requests {
         let requests = store.requests(host, usize::MAX)?;
         let rows: Vec<Value> = requests.iter().map(request_row).collect();
-        let text = table(&rows);
+        let text = table_or(&rows, "no pending requests");
         return Ok(ActionResult {
             json: json!({"requests": rows}),
             text,
@@ -158,7 +158,7 @@ fn list(store: &mut Store, args: &ListArgs) -> Result<ActionResult, Failure> {
         None => store.list(0, usize::MAX)?,
     };
     let rows: Vec<Value> = subscriptions.iter().map(subscription_row).collect();
-    let text = table(&rows);
+    let text = table_or(&rows, "no subscriptions");
     Ok(ActionResult {
         json: json!({"subscriptions": rows}),
         text,
@@ -341,6 +341,14 @@ fn attempt_time(is_claimed: bool, next_at: UnixMillis) -> String {
     } else {
         time(next_at)
     }
+}
+
+/// Returns rows as a text table; without rows a line that says `nothing`.
+fn table_or(rows: &[Value], nothing: &str) -> String {
+    if rows.is_empty() {
+        return format!("{nothing}\n");
+    }
+    table(rows)
 }
 
 /// Returns rows as a text table: a line of names, then a line for each row with its first [`COLUMNS_MAX`] members.

@@ -22,8 +22,13 @@ pub(super) struct RecordArgs {
 /// Records what differs between the reviews and the record of changes.
 pub(super) fn run(args: &RecordArgs) -> Result<(), Failure> {
     let folder = Folder::open(&args.data, false)?;
+    let has_record = folder.has_record();
     let counts = folder.record(args.restart)?;
     let file = args.data.join(CHANGES.name);
+    if !has_record {
+        let report = format!("{}: the record was begun\n", file.display());
+        return print(report.as_bytes());
+    }
     let report = format!(
         "{}: recorded {} added, {} changed, {} removed\n",
         file.display(),

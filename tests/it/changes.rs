@@ -36,7 +36,8 @@ fn recorded() -> DataDir {
     hidden["verified"] = json!(false);
     file["reviews"].as_array_mut().unwrap().push(hidden);
     data.write("reviews.json", &file.to_string());
-    run(&["record", data.path().to_str().unwrap()]).with(0);
+    let said = run(&["record", data.path().to_str().unwrap()]).with(0);
+    assert!(said.ends_with("the record was begun\n"), "{said}");
     data
 }
 

@@ -55,7 +55,7 @@ fn list_and_show_hide_secrets_and_callback_queries() {
         (&["list"][..], "\tno\t0\t204\t2"),
         (&["show", &id], "\nsigned\tyes\n"),
         (&["list", "--format", "json"], "\"signed\":true"),
-        (&["list", "--removed"], ""),
+        (&["list", "--removed"], "nothing has ended\n"),
     ] {
         let out = hub(&rig, arguments).with(0);
         assert!(out.contains(line), "{out}");
