@@ -45,7 +45,9 @@ impl Pages {
         let mut description = without_direction(&snapshot.business.description);
         if let Some(tenths) = self.stats.mean_tenths() {
             let rating = t.stars_of_5.fill(&[("stars", &t.tenths(tenths))]);
-            description = format!("{rating}, {count}. {description}");
+            description = format!("{rating}, {count}. {description}")
+                .trim_end()
+                .to_owned();
         }
         rendered(&ListPage {
             title: t.reviews_of.fill(&[("name", &self.layout.title)]),

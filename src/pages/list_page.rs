@@ -10,6 +10,7 @@ use super::messages::Messages;
 use super::rating::{Chart, RATING_FROM, percent, rounded};
 use super::review::{ReviewView, source_icon, source_name};
 use super::text::{encoded, link, mailbox, telephone};
+use super::visit::{address_line, hours_line};
 use super::{PageLanguage, Pages, text as filters};
 use crate::model::{Business, Question};
 use crate::search::issue::Issue;
@@ -59,6 +60,8 @@ impl Pages {
         Hero {
             business,
             kind: opening_line(&business.description),
+            address: address_line(&business.address),
+            opening_hours: hours_line(&business.opening_hours, t),
             website: link(back_url.unwrap_or(&business.url)),
             telephone: telephone(&business.telephone),
             mailbox: mailbox(&business.email),
@@ -164,6 +167,9 @@ pub(super) struct Hero<'p> {
     pub(super) business: &'p Business,
     /// What the business is, in a line.
     pub(super) kind: &'p str,
+    /// Where it is, and when it is open; "" if that is not known.
+    pub(super) address: String,
+    pub(super) opening_hours: String,
     pub(super) website: Option<&'p str>,
     pub(super) telephone: String,
     pub(super) mailbox: String,

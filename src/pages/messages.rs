@@ -302,6 +302,8 @@ pub(crate) struct Messages {
     decimal: String,
     months: [String; 12],
     pub(crate) months_short: [String; 12],
+    /// The days of the week from Monday.
+    pub(crate) weekdays_short: [String; 7],
     /// The months without a day, if the language has other words for them.
     #[serde(default)]
     months_alone: Option<[String; 12]>,
@@ -312,6 +314,8 @@ pub(crate) struct Messages {
     pub(crate) reviews_of: Pattern,
     pub(crate) review_title: Pattern,
     pub(crate) skip: String,
+    pub(crate) address: String,
+    pub(crate) opening_hours: String,
     pub(crate) website: String,
     pub(crate) call: String,
     pub(crate) email: String,

@@ -31,6 +31,7 @@ mod search;
 mod static_site;
 mod text;
 mod theme;
+mod visit;
 pub(crate) mod widget;
 mod widget_data;
 

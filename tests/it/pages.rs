@@ -288,6 +288,35 @@ fn the_frame_has_the_owners_look() {
 }
 
 #[test]
+fn the_front_page_says_where_the_business_is_and_when_it_is_open() {
+    let page = service().get("/?lang=de");
+    let page = page.text();
+    for said in [
+        "<dt class=\"unseen\">Adresse</dt>",
+        "<dt class=\"unseen\">Öffnungszeiten</dt><dd><bdi>Mo–Do 08:30–17:30 · Fr 08:30–16:00</bdi></dd>",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+}
+
+#[test]
+fn the_meta_description_of_a_business_without_one_does_not_end_with_a_blank() {
+    let data = DataDir::with_reviews(2, "2026-11-20T09:00:00Z");
+    let text = std::fs::read_to_string(data.path().join("reviews.json")).unwrap();
+    let mut file: Value = serde_json::from_str(&text).unwrap();
+    file["business"]["description"] = json!("");
+    data.write("reviews.json", &file.to_string());
+    let server = Server::start_on(data.path());
+    let page = server.get("/");
+    let page = page.text();
+    let (_, after) = page
+        .split_once("name=\"description\" content=\"")
+        .expect("a description");
+    let (description, _) = after.split_once('"').expect("its end");
+    assert!(description.ends_with("2 reviews."), "{description:?}");
+}
+
+#[test]
 fn the_badge_is_in_the_language_of_the_site_or_of_the_query() {
     let data = DataDir::sample();
     data.write("site.json", r#"{"language": "de"}"#);
