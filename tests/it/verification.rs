@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::import::Folder;
 use crate::support::Server;
 use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::program::run;
 
 const DATE: &str = "2026-01-01T00:00:00Z";
 
@@ -108,6 +109,25 @@ fn a_review_published_with_an_account_is_the_only_unverified_one_that_is_publish
         let response = server.get("/api/reviews/r00000");
         assert_eq!(response.status, status, "{extra}");
     }
+}
+
+#[test]
+fn a_platform_that_is_not_listed_is_accepted_and_is_the_publisher_in_the_linked_data() {
+    let data = DataDir::empty();
+    let text = reviews_json(1, DATE).replacen(r#""source":"google""#, r#""source":"arztnavi""#, 1);
+    data.write("reviews.json", &text);
+    let folder = data.path().to_str().expect("a path");
+    run(&["verify", "r00000", "--account", "--data", folder]).with(0);
+    let server = Server::start_on(data.path());
+    let review = server.get("/api/reviews/r00000").json();
+    let account = json!({"by": "arztnavi", "method": "account"});
+    assert_eq!(review["verification"], account);
+    let document = server.get("/reviews.jsonld").json();
+    assert_eq!(document["review"][0]["publisher"]["name"], "Arztnavi");
+    let own = text.replacen("arztnavi", "own website", 1);
+    data.write("reviews.json", &own);
+    let said = run(&["verify", "r00000", "--account", "--data", folder]).with(65);
+    assert!(said.contains("\"own website\" is not a platform"), "{said}");
 }
 
 #[test]
