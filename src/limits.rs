@@ -7,7 +7,7 @@
 //!
 //! Some memory cannot be refused, because the peer makes the server hold it before a request is handled: streams of
 //! HTTP/2, and output that the peer does not read. It is counted by `Account::hold`, and when too much of a budget is
-//! held, [`Budgets::pressed`] wakes the task that closes connections.
+//! held, [`Budgets::until_short`] wakes the task that closes connections.
 //!
 //! `docs/design/limits.md` has the sum of all limits.
 
@@ -140,7 +140,7 @@ pub struct Budgets {
     /// Requests that the budget of the process has refused.
     refused_by_process: AtomicU64,
     /// Notified when more than three quarters of the process's budget are held, or of that of sockets.
-    pressed: Notify,
+    shortage: Notify,
 }
 
 /// The number of bytes that an owner holds.
@@ -183,7 +183,7 @@ impl Budgets {
             clients: Mutex::default(),
             refused_by_client: AtomicU64::new(0),
             refused_by_process: AtomicU64::new(0),
-            pressed: Notify::new(),
+            shortage: Notify::new(),
         })
     }
 
@@ -234,9 +234,9 @@ impl Budgets {
     }
 
     /// Waits until [`Budgets::excess`] is not 0.
-    pub async fn pressed(&self) {
+    pub async fn until_short(&self) {
         while self.excess() == 0 {
-            self.pressed.notified().await;
+            self.shortage.notified().await;
         }
     }
 
@@ -378,7 +378,7 @@ impl Account {
         let budgets = &self.0.budgets;
         self.0.connection.add(bytes);
         if budgets.ledger(kind).add(bytes) > budgets.high_water() {
-            budgets.pressed.notify_one();
+            budgets.shortage.notify_one();
         }
     }
 
@@ -452,7 +452,7 @@ impl Share {
         if budgets.held() >= budgets.limits.process_bytes {
             account.remove_for_client(&account.0.client, bytes);
             budgets.refused_by_process.fetch_add(1, Relaxed);
-            budgets.pressed.notify_one();
+            budgets.shortage.notify_one();
             return Err(Shortage::Process);
         }
         account.add(bytes, self.kind);

@@ -82,7 +82,7 @@ impl RequestMetrics {
 
     /// Counts an error response of this status to a request without a route: to an invalid request, after a timeout, or
     /// after a panic of a handler.
-    pub(crate) fn record_refusal(&self, status: u16) {
+    pub(crate) fn count_refusal(&self, status: u16) {
         self.record(UNMATCHED, status, 0, Duration::ZERO);
     }
 

@@ -453,7 +453,7 @@ impl Exchange {
 /// Counts and logs a response with `error` that was sent to `peer` without a call of [`handle`], because the head was
 /// invalid or late. A proxy counts as the client: no field of the head is trusted.
 pub(crate) fn record_refusal(app: &AppState, peer: IpAddr, error: HttpError) {
-    app.traffic.record_refusal(error.status().as_u16());
+    app.traffic.count_refusal(error.status().as_u16());
     if app.logs_requests {
         LogEntry::of_refused(peer, error).log();
     }

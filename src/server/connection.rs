@@ -28,7 +28,7 @@ use super::clock;
 use super::config::{Config, ServerLimits};
 use super::connections::ConnectionPermit;
 use super::deadline::{ConnectionDeadline, Ending};
-use super::io::{HttpStream, Socket, Stream};
+use super::io::{HttpStream, Socket, TransportStream};
 use super::metrics::Counters;
 use super::service::{ConnectionService, Handler};
 use super::tls;
@@ -203,7 +203,11 @@ impl<H: Handler> Protocols<H> {
     }
 
     /// Serves the stream with hyper, in the detected protocol.
-    async fn serve_stream<S: Stream>(self: Arc<Self>, stream: S, mut deadline: ConnectionDeadline) {
+    async fn serve_stream<S: TransportStream>(
+        self: Arc<Self>,
+        stream: S,
+        mut deadline: ConnectionDeadline,
+    ) {
         let state = Rc::clone(&deadline.state);
         // If the connection must close already, the next request is answered as the last one.
         state.is_leaving.set(deadline.permit.leave().is_some());
@@ -232,7 +236,7 @@ impl<H: Handler> Protocols<H> {
 
     /// Closes an HTTP/1.1 connection after hyper has ended it, or a deadline has passed: in an orderly way, after our own
     /// response to a head that is invalid or late, or by a reset.
-    async fn end_http1<S: Stream>(
+    async fn end_http1<S: TransportStream>(
         &self,
         io: HttpStream<S>,
         deadline: &ConnectionDeadline,

@@ -5,7 +5,7 @@
 //! first: the one that has waited longest for a request, or else the one whose request or response makes the least progress.
 //! If all of them make progress, the new connection is closed.
 //!
-//! If a budget of bytes in flight is short, [`Connections::relieve`] closes the connections that would hold their bytes
+//! If a budget of bytes in flight is short, [`Connections::close_heaviest`] closes the connections that would hold their bytes
 //! longest at their present rate.
 
 use std::cell::Cell;
@@ -284,6 +284,14 @@ impl Connections {
         })
     }
 
+    /// Returns the number of connections that `reached` permits.
+    pub(super) fn limit(&self, reached: LimitReached) -> u32 {
+        match reached {
+            LimitReached::All => self.max,
+            LimitReached::Address => self.per_address_max,
+        }
+    }
+
     /// Evicts a connection if one of the networks, which are those of [`ConnectionEntry::networks`], has as many as it may
     /// have; returns the limit that was reached, if one was.
     ///
@@ -328,11 +336,11 @@ impl Connections {
     ///
     /// Only connections are closed that have been busy for [`HOLDING_GRACE`], and would hold their bytes for [`HOLDING_MAX`].
     /// If the budget of the process is used up, also others are, if they have been busy for [`GRACE`].
-    pub(super) fn relieve(&self) {
-        self.relieve_at(micros(self.began.elapsed()));
+    pub(super) fn close_heaviest(&self) {
+        self.close_heaviest_at(micros(self.began.elapsed()));
     }
 
-    fn relieve_at(&self, now: u64) {
+    fn close_heaviest_at(&self, now: u64) {
         let is_used_up = self.budgets.is_used_up();
         let mut excess = self.budgets.excess();
         let table = self.lock();
@@ -366,8 +374,8 @@ impl Connections {
     }
 
     /// Waits until a budget of bytes in flight is short.
-    pub(super) async fn pressed(&self) {
-        self.budgets.pressed().await;
+    pub(super) async fn until_budget_is_short(&self) {
+        self.budgets.until_short().await;
     }
 
     /// Returns the number of open connections.

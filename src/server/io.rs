@@ -97,9 +97,9 @@ impl AsyncWrite for Socket {
 }
 
 /// A stream below an [`HttpStream`]: a [`Socket`], or TLS over one.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {}
+pub(super) trait TransportStream: AsyncRead + AsyncWrite + Unpin + 'static {}
 
-impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Stream for S {}
+impl<S: AsyncRead + AsyncWrite + Unpin + 'static> TransportStream for S {}
 
 /// The stream that hyper reads and writes. It records reads above TLS, so a peer that only sends TLS records without data
 /// counts as idle.
@@ -115,7 +115,7 @@ pub(super) struct HttpStream<S> {
     pub(super) has_dropped_response: bool,
 }
 
-impl<S: Stream> HttpStream<S> {
+impl<S: TransportStream> HttpStream<S> {
     pub(super) fn new(stream: S, state: Rc<ConnectionState>) -> HttpStream<S> {
         HttpStream {
             stream,
@@ -157,7 +157,7 @@ impl<S: Stream> HttpStream<S> {
     }
 }
 
-impl<S: Stream> AsyncRead for HttpStream<S> {
+impl<S: TransportStream> AsyncRead for HttpStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -172,7 +172,7 @@ impl<S: Stream> AsyncRead for HttpStream<S> {
     }
 }
 
-impl<S: Stream> AsyncWrite for HttpStream<S> {
+impl<S: TransportStream> AsyncWrite for HttpStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

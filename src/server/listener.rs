@@ -55,7 +55,7 @@ const RECEIVE_BYTES: usize = 64 * 1024;
 const BACK_OFF: Duration = Duration::from_millis(100);
 
 /// Least time between two scans for connections that hold much; a scan of 10,000 takes about a millisecond.
-const RELIEF_INTERVAL: Duration = Duration::from_millis(10);
+const BUDGET_SCAN_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The phase of the shutdown; it only moves forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -236,12 +236,12 @@ async fn reached(mut phases: watch::Receiver<ShutdownPhase>, phase: ShutdownPhas
     let _gone = phases.wait_for(|current| *current >= phase).await;
 }
 
-/// Closes connections whenever a budget of bytes in flight is short; see [`Connections::relieve`].
-async fn relieve(connections: &Connections) -> Infallible {
+/// Closes connections whenever a budget of bytes in flight is short; see [`Connections::close_heaviest`].
+async fn close_heaviest(connections: &Connections) -> Infallible {
     loop {
-        connections.pressed().await;
-        connections.relieve();
-        sleep(RELIEF_INTERVAL).await;
+        connections.until_budget_is_short().await;
+        connections.close_heaviest();
+        sleep(BUDGET_SCAN_INTERVAL).await;
     }
 }
 
@@ -267,7 +267,7 @@ impl<H: Handler> Acceptor<H> {
         let connections = Arc::clone(&self.connections);
         let accepted = tokio::select! {
             accepted = self.accept(listener) => accepted,
-            never = relieve(&connections) => match never {},
+            never = close_heaviest(&connections) => match never {},
         };
         if let Err(error) = &accepted {
             error!(%error, "no connections can be accepted; the server stops");
@@ -290,7 +290,8 @@ impl<H: Handler> Acceptor<H> {
                 "connections are closed before their requests were answered"
             );
         }
-        // All threads are stopped before the first is joined; they close every connection that is still open.
+        // All threads are stopped before the first is joined; they close every connection that is still open. Each ends after
+        // the request that it handles now: a handler does not block, and the work of a search and of a tool is bounded.
         let threads: Vec<_> = self.workers.into_iter().map(Worker::stop).collect();
         for thread in threads {
             // The other workers are joined even if this one has panicked.
@@ -369,7 +370,11 @@ impl<H: Handler> Acceptor<H> {
                  --trusted-proxy)"
             }
         };
+        let address = self.address;
+        let limit = self.connections.limit(limit);
         warn!(
+            %address,
+            limit,
             "{fact}: each new connection closes the one that has been idle longest or makes the least progress, or is \
              closed if all make progress"
         );

@@ -122,8 +122,8 @@ pub(super) fn start(requests: Option<LogFile>) -> io::Result<()> {
     let writer = LogWriter {
         messages,
         outputs: [
-            Some(Output::new(Log::Events, events)),
-            requests.map(|file| Output::new(Log::Requests, file)),
+            Some(LogOutput::new(Log::Events, events)),
+            requests.map(|file| LogOutput::new(Log::Requests, file)),
         ],
         flushes: Vec::new(),
     };
@@ -235,7 +235,7 @@ fn is_torn(path: &Path, length: u64) -> bool {
 struct LogWriter {
     messages: Receiver<LogMessage>,
     /// Indexed by [`Log`]; `None` if there is no access log.
-    outputs: [Option<Output>; 2],
+    outputs: [Option<LogOutput>; 2],
     /// The replies to flushes, which are sent by dropping these.
     flushes: Vec<SyncSender<()>>,
 }
@@ -244,7 +244,7 @@ impl LogWriter {
     /// Writes until no sender is left.
     fn run(mut self) {
         loop {
-            let is_idle = self.outputs.iter().flatten().all(Output::is_empty);
+            let is_idle = self.outputs.iter().flatten().all(LogOutput::is_empty);
             if is_idle {
                 self.flushes.clear();
                 let Ok(message) = self.messages.recv() else {
@@ -283,7 +283,7 @@ impl LogWriter {
     /// Writes to each log that can take bytes; waits at most [`READER_WAIT`] if none can.
     fn write(&mut self) {
         let now = clock::instant();
-        let mut due: Vec<&mut Output> = self.outputs.iter_mut().flatten().collect();
+        let mut due: Vec<&mut LogOutput> = self.outputs.iter_mut().flatten().collect();
         due.retain(|output| output.is_due(now));
         let ready = wait_until_ready(&due);
         for (output, is_ready) in due.into_iter().zip(ready) {
@@ -295,7 +295,7 @@ impl LogWriter {
 }
 
 /// Waits until one of the logs can take bytes, at most [`READER_WAIT`]; tells of each whether it can.
-fn wait_until_ready(outputs: &[&mut Output]) -> Vec<bool> {
+fn wait_until_ready(outputs: &[&mut LogOutput]) -> Vec<bool> {
     let mut files = Vec::new();
     for output in outputs {
         let file = output.destination.file.as_fd();
@@ -308,7 +308,7 @@ fn wait_until_ready(outputs: &[&mut Output]) -> Vec<bool> {
 }
 
 /// One log: its destination, and the bytes that wait for it.
-struct Output {
+struct LogOutput {
     log: Log,
     destination: LogFile,
     /// Lines, of which a part of the first may be written already.
@@ -321,9 +321,9 @@ struct Output {
     retry_at: Option<Instant>,
 }
 
-impl Output {
-    fn new(log: Log, destination: LogFile) -> Output {
-        let mut output = Output {
+impl LogOutput {
+    fn new(log: Log, destination: LogFile) -> LogOutput {
+        let mut output = LogOutput {
             log,
             destination,
             waiting: VecDeque::new(),

@@ -45,7 +45,7 @@ const DATE_INTERVAL: Duration = Duration::from_millis(250);
 const BYTES_PER_SECOND: u64 = 1 << 20;
 
 /// The code of a refused reload on `/readyz`.
-const REFUSED: &str = "reload_failed";
+const RELOAD_FAILED: &str = "reload_failed";
 
 /// The code of missing files on `/readyz`.
 const GONE: &str = "data_missing";
@@ -408,7 +408,7 @@ impl ReloadWorker {
         }
         self.app.readiness.report(&Reason {
             details: problems.iter().map(without_value).collect(),
-            ..Reason::new(REFUSED, public_message + tried_again)
+            ..Reason::new(RELOAD_FAILED, public_message + tried_again)
         });
         self.failure = Some(message);
     }
@@ -417,7 +417,7 @@ impl ReloadWorker {
     fn clear_failure(&mut self) {
         self.retry.cancel();
         self.failure = None;
-        self.app.readiness.withdraw(REFUSED);
+        self.app.readiness.withdraw(RELOAD_FAILED);
     }
 
     fn record(&self, outcome: ReloadOutcome) {

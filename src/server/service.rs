@@ -50,7 +50,7 @@ impl Handler for Arc<AppState> {
     }
 
     fn internal_error(&self) -> Response<Body> {
-        self.traffic.record_refusal(500);
+        self.traffic.count_refusal(500);
         http::internal_error()
     }
 
@@ -79,14 +79,14 @@ impl<H: Handler> ConnectionService<H> {
         Request<Incoming>,
         Response = Response<TrackedBody>,
         Error = Infallible,
-        Future = Answering,
+        Future = ResponseFuture,
     > {
         let service = Rc::new(self);
         service_fn(move |request| service.answer(request))
     }
 
     /// Answers a request, at once if possible.
-    fn answer(self: &Rc<Self>, request: Request<Incoming>) -> Answering {
+    fn answer(self: &Rc<Self>, request: Request<Incoming>) -> ResponseFuture {
         self.requests_left.update(|left| left.saturating_sub(1));
         let is_last = self.requests_left.get() == 0;
         self.state.note_request();
@@ -98,22 +98,22 @@ impl<H: Handler> ConnectionService<H> {
             poll_began
         };
         let answer = if now - poll_began < POLL_TIME_MAX {
-            self.handle(request, now.into_std())
+            self.call_handler(request, now.into_std())
         } else {
             let service = Rc::clone(self);
-            let answer = async move { service.handle_in_turn(request).await };
+            let answer = async move { service.call_handler_in_turn(request).await };
             HttpAnswer::Later(Box::pin(answer))
         };
         match answer {
             HttpAnswer::Now(response) => {
                 let response = self.finish(response, share, is_last);
                 self.state.note_answer();
-                Answering::Now(Some(response))
+                ResponseFuture::Now(Some(response))
             }
             HttpAnswer::Later(answer) => {
-                let handling = Handling(Rc::clone(self));
-                Answering::Later(Box::pin(async move {
-                    let service = &handling.0;
+                let pending = PendingRequest(Rc::clone(self));
+                ResponseFuture::Later(Box::pin(async move {
+                    let service = &pending.0;
                     let response = service.catch_late_panic(answer).await;
                     service.finish(response, share, is_last)
                 }))
@@ -130,7 +130,7 @@ impl<H: Handler> ConnectionService<H> {
     }
 
     /// Calls the handler when other connections have had their turn.
-    async fn handle_in_turn(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn call_handler_in_turn(&self, request: Request<Incoming>) -> Response<Body> {
         let poll_began = &self.state.now;
         let began = loop {
             let began_before = poll_began.get();
@@ -149,7 +149,7 @@ impl<H: Handler> ConnectionService<H> {
     }
 
     /// Calls the handler; a panic becomes a response.
-    fn handle(&self, request: Request<Incoming>, began: Instant) -> HttpAnswer {
+    fn call_handler(&self, request: Request<Incoming>, began: Instant) -> HttpAnswer {
         // A panic leaves no inconsistent state: shared state is atomic, or replaced as a whole.
         let handled = catch_unwind(AssertUnwindSafe(|| {
             self.handler.handle(request, &self.peer, began)
@@ -217,31 +217,31 @@ impl<H: Handler> ConnectionService<H> {
 
 /// The response to a request, or what gives it later: what hyper polls.
 #[allow(clippy::large_enum_variant, reason = "as for `HttpAnswer`")]
-pub(super) enum Answering {
+pub(super) enum ResponseFuture {
     /// `None` once it is taken.
     Now(Option<Response<TrackedBody>>),
     Later(Pin<Box<dyn Future<Output = Response<TrackedBody>>>>),
 }
 
-impl Future for Answering {
+impl Future for ResponseFuture {
     type Output = Result<Response<TrackedBody>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self {
-            Answering::Now(response) => match response.take() {
+            ResponseFuture::Now(response) => match response.take() {
                 Some(response) => Poll::Ready(Ok(response)),
                 // hyper polls no future again that was ready.
                 None => Poll::Pending,
             },
-            Answering::Later(response) => response.as_mut().poll(context).map(Ok),
+            ResponseFuture::Later(response) => response.as_mut().poll(context).map(Ok),
         }
     }
 }
 
 /// A request that is answered later; dropped with its stream if that is reset.
-struct Handling<H>(Rc<ConnectionService<H>>);
+struct PendingRequest<H>(Rc<ConnectionService<H>>);
 
-impl<H> Drop for Handling<H> {
+impl<H> Drop for PendingRequest<H> {
     fn drop(&mut self) {
         self.0.state.note_answer();
     }

@@ -33,7 +33,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 pub(super) const H2: &[u8] = b"h2";
 
 /// The code on `/readyz` for a changed pair that cannot be used.
-const REFUSED: &str = "tls_reload_failed";
+const RELOAD_FAILED: &str = "tls_reload_failed";
 
 /// The code on `/readyz` for an expired certificate.
 const EXPIRED: &str = "tls_expired";
@@ -164,7 +164,7 @@ impl CertificateReloader {
                 }
                 self.has_logged_expiry = false;
                 self.retry.cancel();
-                readiness.withdraw(REFUSED);
+                readiness.withdraw(RELOAD_FAILED);
                 readiness.withdraw(EXPIRED);
             }
             // One of the files may not be replaced yet; then the next reload reads the pair.
@@ -178,7 +178,7 @@ impl CertificateReloader {
                 } else {
                     self.retry.cancel();
                 }
-                readiness.report(&Reason::new(REFUSED, message));
+                readiness.report(&Reason::new(RELOAD_FAILED, message));
             }
         }
     }

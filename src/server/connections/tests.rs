@@ -183,7 +183,7 @@ fn what_the_socket_takes_before_it_blocks_is_no_progress() {
 
 /// Returns which connections are closed at `now`, if each has moved `bytes` and holds `held` of a budget of 1,000,000 bytes,
 /// of which 750,000 can be held without pressure.
-fn relieved(bytes: &[u64], held: &[u64], now: Duration) -> Vec<bool> {
+fn closed(bytes: &[u64], held: &[u64], now: Duration) -> Vec<bool> {
     let table = table(9, 0);
     let mut permits = Vec::new();
     let mut shares = Vec::new();
@@ -192,7 +192,7 @@ fn relieved(bytes: &[u64], held: &[u64], now: Duration) -> Vec<bool> {
         shares.push(permit.peer().account.take(*held).unwrap());
         permits.push(permit);
     }
-    table.relieve_at(micros(now));
+    table.close_heaviest_at(micros(now));
     let is_closed = |permit: &ConnectionPermit| permit.leave() == Some(Leave::Aborted);
     permits.iter().map(is_closed).collect()
 }
@@ -201,13 +201,13 @@ fn relieved(bytes: &[u64], held: &[u64], now: Duration) -> Vec<bool> {
 fn the_connection_that_would_hold_its_bytes_longest_is_closed_if_a_budget_is_short() {
     let held = [450_001, 300_000];
     for now in [HOLDING_GRACE, GRACE] {
-        let without_pressure = relieved(&[0, 0], &[450_000, 300_000], now);
+        let without_pressure = closed(&[0, 0], &[450_000, 300_000], now);
         assert_eq!(without_pressure, [false, false]);
-        assert_eq!(relieved(&[0, 0], &held, now), [true, false]);
-        assert_eq!(relieved(&[9, 1], &held, now), [false, true]);
+        assert_eq!(closed(&[0, 0], &held, now), [true, false]);
+        assert_eq!(closed(&[9, 1], &held, now), [false, true]);
     }
     let early = HOLDING_GRACE - Duration::from_micros(1);
-    assert_eq!(relieved(&[0, 0], &held, early), [false, false]);
+    assert_eq!(closed(&[0, 0], &held, early), [false, false]);
 }
 
 #[test]
@@ -215,12 +215,12 @@ fn a_connection_that_needs_less_than_a_minute_is_closed_only_if_the_budget_is_us
     // [`Progress::time_for`] counts one byte more than has moved. So with `held / 60 - 1` bytes in the first second a
     // connection needs exactly a minute, and with `held / 60` less.
     let held = 900_000;
-    assert_eq!(relieved(&[held / 60 - 1], &[held], GRACE), [true]);
-    assert_eq!(relieved(&[held / 60], &[held], GRACE), [false]);
+    assert_eq!(closed(&[held / 60 - 1], &[held], GRACE), [true]);
+    assert_eq!(closed(&[held / 60], &[held], GRACE), [false]);
     assert_eq!(
-        relieved(&[held / 60, 0], &[held, 99_999], GRACE),
+        closed(&[held / 60, 0], &[held, 99_999], GRACE),
         [false, true]
     );
-    let used_up = relieved(&[50_000], &[1_000_000], GRACE);
+    let used_up = closed(&[50_000], &[1_000_000], GRACE);
     assert_eq!(used_up, [true]);
 }

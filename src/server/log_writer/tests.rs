@@ -6,12 +6,12 @@ use std::io::Read;
 use super::*;
 
 /// An output that appends to the file at `path`.
-fn output(path: &Path) -> Output {
-    Output::new(Log::Requests, LogFile::open(path).unwrap())
+fn output(path: &Path) -> LogOutput {
+    LogOutput::new(Log::Requests, LogFile::open(path).unwrap())
 }
 
 /// Adds a line like the thread does.
-fn put(output: &mut Output, line: &str) {
+fn put(output: &mut LogOutput, line: &str) {
     counts(output.log)
         .queued_bytes
         .fetch_add(line.len(), Relaxed);
@@ -41,7 +41,7 @@ fn the_torn_last_line_of_a_killed_process_is_ended_before_the_next_line() {
 fn a_line_that_was_written_in_part_is_completed_after_a_failure() {
     let (mut reader, writer) = io::pipe().unwrap();
     let file = LogFile::of(File::from(std::os::fd::OwnedFd::from(writer)), None).unwrap();
-    let mut output = Output::new(Log::Requests, file);
+    let mut output = LogOutput::new(Log::Requests, file);
     put(&mut output, "first\nsecond\nthird\n");
     output.destination.file.write_all(b"first\nsec").unwrap();
     output.note_written(9);

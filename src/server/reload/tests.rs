@@ -121,7 +121,7 @@ fn files_that_change_at_every_read_are_read_again_for_60_seconds_and_then_report
         );
     }
     let reasons = worker.app.readiness.reasons();
-    assert_eq!(reasons[0].code, REFUSED);
+    assert_eq!(reasons[0].code, RELOAD_FAILED);
     let message = "the data files change while they are read; it is tried again";
     assert_eq!(reasons[0].message, message);
     assert!(Arc::ptr_eq(&worker.app.current(), &served));
