@@ -7,7 +7,7 @@
 use serde_json::Value;
 use thiserror::Error;
 
-use super::date::{self, Order};
+use super::date::{self, DateOrder};
 use super::formats::{Form, SourceFormat, is_usual};
 use super::rating;
 use super::record::{Field, Mapping, Record};
@@ -387,7 +387,7 @@ impl Columns {
         };
         for (at, column) in shape.columns.iter().enumerate() {
             let is_mapped = named.contains(&at);
-            let is_of_format = !rules.format.is_generic() && is_among(of_format, &column.normal);
+            let is_of_format = !rules.format.is_generic() && is_one_of(of_format, &column.normal);
             // A member of an object, such as that of a product, is about something else, unless the whole path is the name
             // of a status, such as `moderation.status`.
             let joined = column.normal.replace('.', "");
@@ -406,7 +406,7 @@ impl Columns {
                 is_named: is_mapped || is_of_format,
             };
             let rule = if is_of_format && !published.is_empty() {
-                Some(StatusRule::Listed(words(published)))
+                Some(StatusRule::Listed(split_words(published)))
             } else {
                 rule_of(&described, rules.statuses)?
             };
@@ -683,7 +683,7 @@ fn texts<'s>(
 fn is_usable(shape: &Shape, field: Field, group: &ColumnGroup) -> bool {
     let name = &shape.columns[group.columns[0]].normal;
     let stars = super::formats::formats()[0].fields()[&Field::Rating].as_str();
-    let may_be_stars = is_among(stars, name);
+    let may_be_stars = is_one_of(stars, name);
     // The same title for all reviews is the name of the business or of a product.
     if field == Field::Title && shape.columns[group.columns[0]].constant(2).is_some() {
         return false;
@@ -714,9 +714,9 @@ fn is_usable_value(text: &str, field: Field, is_stars: bool) -> bool {
     match field {
         Field::Rating => rating::is_rating(text),
         Field::Date => is_date(text),
-        Field::Text | Field::Title => !is_stars && !is_address(text) && !is_flag(text),
-        Field::Author => !is_address(text) && !is_number(text) && !is_mail(text),
-        Field::Pros | Field::Cons => !is_address(text) && !is_number(text) && !is_flag(text),
+        Field::Text | Field::Title => !is_stars && !is_url(text) && !is_flag(text),
+        Field::Author => !is_url(text) && !is_number(text) && !is_mail(text),
+        Field::Pros | Field::Cons => !is_url(text) && !is_number(text) && !is_flag(text),
         _ => true,
     }
 }
@@ -738,20 +738,20 @@ fn is_likely_value(text: &str, field: Field) -> bool {
     match field {
         Field::Rating => rating::parse(text, rating::Scale::default()).is_ok(),
         Field::Date => is_date(text),
-        _ if is_number(text) || is_address(text) || is_date(text) || is_mail(text) => false,
+        _ if is_number(text) || is_url(text) || is_date(text) || is_mail(text) => false,
         Field::Text => true,
         _ => !is_flag(text) && text.len() < NAME_BYTES_LIKELY,
     }
 }
 
 fn is_date(text: &str) -> bool {
-    let mut orders = Order::ALL.into_iter();
+    let mut orders = DateOrder::ALL.into_iter();
     orders.any(|order| date::parse(text, Some(order)).is_ok())
         || relative::is_relative(text)
         || date::month_or_year(text).is_some()
 }
 
-fn is_address(text: &str) -> bool {
+fn is_url(text: &str) -> bool {
     text.starts_with("http://") || text.starts_with("https://")
 }
 
@@ -809,11 +809,11 @@ fn quoted(shape: &Shape) -> String {
 }
 
 /// Whether `name` is one of `names`, separated by `|`.
-fn is_among(names: &str, name: &str) -> bool {
+fn is_one_of(names: &str, name: &str) -> bool {
     names.split('|').any(|other| other == name)
 }
 
-fn words(list: &str) -> Vec<String> {
+fn split_words(list: &str) -> Vec<String> {
     list.split_whitespace().map(str::to_owned).collect()
 }
 

@@ -41,6 +41,48 @@ const MONTH_CHARS_MAX: usize = 12;
 /// Least number of digits in a text that has a whole date, as `4/3/24`, `4 March 2024`.
 const DATE_DIGITS_MIN: usize = 5;
 
+/// A date of three numbers or words. After it, a time of day may have a fraction, AM or PM, and a zone: "Z", "+01:00",
+/// "GMT+0100 (CET)".
+static NOTATION: LazyLock<Regex> = LazyLock::new(|| {
+    let part = r"([0-9]{1,4}|\pL+)";
+    let gap = r"[/.,\x20\u{a0}\u{202f}-]";
+    // In Italian and Finnish sheets the parts of the time have full stops.
+    let clock = r"(?:[01]?[0-9]|2[0-4])[:.][0-5]?[0-9](?:[:.](?:[0-5]?[0-9]|60))?";
+    let zone = r"(?:[a-zA-Z+−.,()/_\x20\u{a0}\u{202f}-][a-zA-Z0-9+−:.,()/_\x20\u{a0}\u{202f}-]*)?";
+    let date = format!("{part}({gap}+){part}{gap}+{part}");
+    let pattern = format!("^{date}(?:(?:[Tt]|{gap}+){clock}{zone}|{gap}*)$");
+    Regex::new(&pattern).expect("the pattern is valid")
+});
+
+/// A weekday at the beginning, in ten languages.
+static WEEKDAY: LazyLock<Regex> = LazyLock::new(|| {
+    let days = "mon|tue|wed|thu|fri|sat|sun|mo|di|mi|do|fr|sa|so|lun|mar|mer|jeu|ven|sam|dim|mié|mie|jue|vie|sáb|sab|dom|\
+        gio|maa|din|woe|don|vri|zat|zon|pon|wto|śro|czw|pią|sob|nie|seg|ter|qua|qui|sex";
+    let pattern = format!(r"(?i)^(?:{days})\pL*(?:-feira)?\.?,?\s+");
+    Regex::new(&pattern).expect("the pattern is valid")
+});
+
+/// The ending of an ordinal, and a word between day, month and year.
+static FILLER: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"(?i)([0-9])(?:st|nd|rd|th|er|º|ª)\b|\b(?:de|del|den|d')\s+";
+    Regex::new(pattern).expect("the pattern is valid")
+});
+
+/// `2024年3月4日`.
+static EAST_ASIAN: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = "^([0-9]{4})年\\s*([0-9]{1,2})月\\s*([0-9]{1,2})日";
+    Regex::new(pattern).expect("the pattern is valid")
+});
+
+/// Words before a date, as in "Reviewed in Germany on".
+static HEAD: LazyLock<Regex> = LazyLock::new(|| {
+    let verbs = "reviewed|review|posted|written|published|submitted|rezension|bewertet|geschrieben|verfasst|commenté|avis|\
+        publié|calificado|reseñado|escrito|recensito|recensione|scritta|avaliado|beoordeeld|recensie|zrecenzowano|recenserad";
+    let pattern =
+        format!(r"(?i)^(?:{verbs})\b[^0-9]*?\s(?:on|vom|am|le|el|il|op|em|dnia|den):?\s+");
+    Regex::new(&pattern).expect("the pattern is valid")
+});
+
 /// Why a text is not a date. The sentences follow the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ImportDateError {
@@ -52,7 +94,7 @@ pub enum ImportDateError {
     NoDay,
     /// There is no such day in the order that was set or found.
     #[error("is not a day that exists, read as {}", .0.name())]
-    NoDayInOrder(Order),
+    NoDayInOrder(DateOrder),
     /// It is too early for a review.
     #[error("is before {YEAR_MIN}")]
     Early,
@@ -67,11 +109,11 @@ pub enum ImportDateError {
 /// A text that sets no order of day, month and year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("must be dmy, mdy or ymd, or a pattern such as %d/%m/%Y")]
-pub struct OrderError;
+pub struct DateOrderError;
 
 /// The order of the parts in a numeric date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum DateOrder {
     /// 31/12/2024
     DayMonthYear,
     /// 12/31/2024
@@ -80,20 +122,20 @@ pub enum Order {
     YearMonthDay,
 }
 
-impl Order {
+impl DateOrder {
     /// All orders.
-    pub const ALL: [Order; 3] = [
-        Order::DayMonthYear,
-        Order::MonthDayYear,
-        Order::YearMonthDay,
+    pub const ALL: [DateOrder; 3] = [
+        DateOrder::DayMonthYear,
+        DateOrder::MonthDayYear,
+        DateOrder::YearMonthDay,
     ];
 
     /// The name of the order in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Order::DayMonthYear => "day/month/year",
-            Order::MonthDayYear => "month/day/year",
-            Order::YearMonthDay => "year/month/day",
+            DateOrder::DayMonthYear => "day/month/year",
+            DateOrder::MonthDayYear => "month/day/year",
+            DateOrder::YearMonthDay => "year/month/day",
         }
     }
 
@@ -101,7 +143,7 @@ impl Order {
     ///
     /// # Errors
     /// If the letters d, m and y do not all occur, or in no order that a date has.
-    pub fn parse(text: &str) -> Result<Order, OrderError> {
+    pub fn parse(text: &str) -> Result<DateOrder, DateOrderError> {
         let mut order = String::new();
         for character in text.to_ascii_lowercase().replace('b', "m").chars() {
             if "dmy".contains(character) && !order.contains(character) {
@@ -109,33 +151,32 @@ impl Order {
             }
         }
         match order.as_str() {
-            "dmy" => Ok(Order::DayMonthYear),
-            "mdy" => Ok(Order::MonthDayYear),
-            "ymd" => Ok(Order::YearMonthDay),
-            _ => Err(OrderError),
+            "dmy" => Ok(DateOrder::DayMonthYear),
+            "mdy" => Ok(DateOrder::MonthDayYear),
+            "ymd" => Ok(DateOrder::YearMonthDay),
+            _ => Err(DateOrderError),
         }
     }
 }
 
 /// Detects the order of the dates in a file, if all unambiguous dates agree on it.
-pub(super) fn find_order(dates: impl Iterator<Item = String>) -> Option<Order> {
+pub(super) fn find_order(dates: impl Iterator<Item = String>) -> Option<DateOrder> {
     let mut is_day_first = false;
     let mut is_month_first = false;
     for readings in dates.filter_map(|text| Readings::of(&text)) {
-        let days = readings
-            .days
-            .map(|day| day.is_some_and(|day| day.year() >= YEAR_MIN));
+        let may_be_day_first = readings.is_plausible(DateOrder::DayMonthYear);
+        let may_be_month_first = readings.is_plausible(DateOrder::MonthDayYear);
         // No other date of the file shows whether a two-digit year is first or last.
         if readings.is_short && readings.possible().len() > 1 {
             return None;
         }
         // In dates with points the day comes first; if that is impossible, this source uses another order.
-        is_day_first |= matches!(days, [true, false, _]) && !readings.is_dotted;
-        is_month_first |= matches!(days, [false, true, _]);
+        is_day_first |= may_be_day_first && !may_be_month_first && !readings.is_dotted;
+        is_month_first |= may_be_month_first && !may_be_day_first;
     }
     match (is_day_first, is_month_first) {
-        (true, false) => Some(Order::DayMonthYear),
-        (false, true) => Some(Order::MonthDayYear),
+        (true, false) => Some(DateOrder::DayMonthYear),
+        (false, true) => Some(DateOrder::MonthDayYear),
         _ => None,
     }
 }
@@ -146,14 +187,16 @@ pub(super) fn find_order(dates: impl Iterator<Item = String>) -> Option<Order> {
 ///
 /// # Errors
 /// If the text is no date, a date before 1990, or ambiguous without an order.
-pub fn parse(text: &str, order: Option<Order>) -> Result<Date, ImportDateError> {
+pub fn parse(text: &str, order: Option<DateOrder>) -> Result<Date, ImportDateError> {
     let text = text.trim();
     if let Some(date) = of_digits(text) {
         return Ok(date);
     }
     let readings = Readings::of(text).ok_or(ImportDateError::Form)?;
     let day = match order {
-        Some(order) => readings.days[order as usize].ok_or(ImportDateError::NoDayInOrder(order))?,
+        Some(order) => readings
+            .in_order(order)
+            .ok_or(ImportDateError::NoDayInOrder(order))?,
         None => readings.only_day()?,
     };
     if day.year() < YEAR_MIN {
@@ -164,7 +207,7 @@ pub fn parse(text: &str, order: Option<Order>) -> Result<Date, ImportDateError> 
 
 /// Parses the time of a change, in seconds since 1970: RFC 3339 with its zone, a number, or a date; `None` if it is
 /// invalid or ambiguous.
-pub(super) fn unix_time(text: &str, order: Option<Order>) -> Option<i64> {
+pub(super) fn unix_time(text: &str, order: Option<DateOrder>) -> Option<i64> {
     let text = text.trim();
     let whole = match text.split_once('.') {
         Some((head, fraction)) => head.to_owned() + split_digits(fraction).1,
@@ -189,8 +232,10 @@ fn date(year: u32, month: u32, day: u32) -> Option<Date> {
 
 /// The possible meanings of a date.
 struct Readings {
-    /// The day in each [`Order`]; three times the same if the notation is unambiguous.
-    days: [Option<Date>; 3],
+    /// The day in each [`DateOrder`]; the same in all if the notation is unambiguous.
+    day_first: Option<Date>,
+    month_first: Option<Date>,
+    year_first: Option<Date>,
     /// Whether the year has two digits and may be first or last.
     is_short: bool,
     is_dotted: bool,
@@ -210,35 +255,58 @@ impl Readings {
                 Err(_) => month = month.or(month_of(part)),
             }
         }
-        let mut is_short = false;
-        let days = match (month, numbers.as_slice()) {
+        let is_dotted = separator.starts_with('.');
+        let only = match (month, numbers.as_slice()) {
             (Some(month), &[(day, 1 | 2), (year, 4)] | &[(year, 4), (day, 1 | 2)]) => {
-                [date(year, month, day); 3]
+                date(year, month, day)
             }
-            (Some(month), &[(day, 1 | 2), (year, 2)]) => [date(CENTURY + year, month, day); 3],
-            (None, &[(year, 4), (month, 1 | 2), (day, 1 | 2)]) => [date(year, month, day); 3],
-            (None, &[(first, 1 | 2), (second, 1 | 2), (third, digits @ (2 | 4))]) => {
-                is_short = digits == 2;
-                let century = if is_short { CENTURY } else { 0 };
-                // A year of four digits is last here.
-                let year_first = if is_short {
-                    date(century + first, second, third)
-                } else {
-                    None
-                };
-                [
-                    date(century + third, second, first),
-                    date(century + third, first, second),
-                    year_first,
-                ]
+            (Some(month), &[(day, 1 | 2), (year, 2)]) => date(CENTURY + year, month, day),
+            (None, &[(year, 4), (month, 1 | 2), (day, 1 | 2)]) => date(year, month, day),
+            (None, &[(first, 1 | 2), (second, 1 | 2), (third, 4)]) => {
+                return Some(Readings {
+                    day_first: date(third, second, first),
+                    month_first: date(third, first, second),
+                    // A year of four digits is last here.
+                    year_first: None,
+                    is_short: false,
+                    is_dotted,
+                });
+            }
+            (None, &[(first, 1 | 2), (second, 1 | 2), (third, 2)]) => {
+                return Some(Readings {
+                    day_first: date(CENTURY + third, second, first),
+                    month_first: date(CENTURY + third, first, second),
+                    year_first: date(CENTURY + first, second, third),
+                    is_short: true,
+                    is_dotted,
+                });
             }
             _ => return None,
         };
         Some(Readings {
-            days,
-            is_short,
-            is_dotted: separator.starts_with('.'),
+            day_first: only,
+            month_first: only,
+            year_first: only,
+            is_short: false,
+            is_dotted,
         })
+    }
+
+    /// Returns the day in this order.
+    fn in_order(&self, order: DateOrder) -> Option<Date> {
+        match order {
+            DateOrder::DayMonthYear => self.day_first,
+            DateOrder::MonthDayYear => self.month_first,
+            DateOrder::YearMonthDay => self.year_first,
+        }
+    }
+
+    /// Whether a review may have the day in this order.
+    fn is_plausible(&self, order: DateOrder) -> bool {
+        match self.in_order(order) {
+            Some(day) => day.year() >= YEAR_MIN,
+            None => false,
+        }
     }
 
     /// Returns the day if all readings agree.
@@ -253,13 +321,12 @@ impl Readings {
 
     /// Returns all possible days. In a date with points the month is not first if the day can be.
     fn possible(&self) -> Vec<Date> {
-        let [day_first, month_first, year_first] = self.days;
         let mut days = Vec::new();
-        days.extend(day_first);
-        if !self.is_dotted || day_first.is_none() {
-            days.extend(month_first);
+        days.extend(self.day_first);
+        if !self.is_dotted || self.day_first.is_none() {
+            days.extend(self.month_first);
         }
-        days.extend(year_first);
+        days.extend(self.year_first);
         days.sort_unstable();
         days.dedup();
         days
@@ -269,27 +336,6 @@ impl Readings {
 /// Leaves out what does not change the day: a weekday at the beginning, the endings of ordinals, "de" between the parts;
 /// `2024年3月4日` becomes `2024-3-4`.
 fn plain(text: &str) -> String {
-    static WEEKDAY: LazyLock<Regex> = LazyLock::new(|| {
-        let days = "mon|tue|wed|thu|fri|sat|sun|mo|di|mi|do|fr|sa|so|lun|mar|mer|jeu|ven|sam|dim|mié|mie|jue|vie|sáb|sab|dom|\
-            gio|maa|din|woe|don|vri|zat|zon|pon|wto|śro|czw|pią|sob|nie|seg|ter|qua|qui|sex";
-        let pattern = format!(r"(?i)^(?:{days})\pL*(?:-feira)?\.?,?\s+");
-        Regex::new(&pattern).expect("the pattern is valid")
-    });
-    static FILLER: LazyLock<Regex> = LazyLock::new(|| {
-        let pattern = r"(?i)([0-9])(?:st|nd|rd|th|er|º|ª)\b|\b(?:de|del|den|d')\s+";
-        Regex::new(pattern).expect("the pattern is valid")
-    });
-    static EAST_ASIAN: LazyLock<Regex> = LazyLock::new(|| {
-        let pattern = "^([0-9]{4})年\\s*([0-9]{1,2})月\\s*([0-9]{1,2})日";
-        Regex::new(pattern).expect("the pattern is valid")
-    });
-    static HEAD: LazyLock<Regex> = LazyLock::new(|| {
-        let verbs = "reviewed|review|posted|written|published|submitted|rezension|bewertet|geschrieben|verfasst|commenté|avis|\
-            publié|calificado|reseñado|escrito|recensito|recensione|scritta|avaliado|beoordeeld|recensie|zrecenzowano|recenserad";
-        let pattern =
-            format!(r"(?i)^(?:{verbs})\b[^0-9]*?\s(?:on|vom|am|le|el|il|op|em|dnia|den):?\s+");
-        Regex::new(&pattern).expect("the pattern is valid")
-    });
     let mut date = HEAD.replace(text.trim(), "").into_owned();
     let without_weekday = WEEKDAY.replace(&date, "").into_owned();
     if is_weekday_before(&date, &without_weekday) {
@@ -399,19 +445,6 @@ fn split_digits(text: &str) -> (&str, &str) {
     text.split_at(end.unwrap_or(text.len()))
 }
 
-/// A date of three numbers or words. After it, a time of day may have a fraction, AM or PM, and a zone: "Z", "+01:00",
-/// "GMT+0100 (CET)".
-static NOTATION: LazyLock<Regex> = LazyLock::new(|| {
-    let part = r"([0-9]{1,4}|\pL+)";
-    let gap = r"[/.,\x20\u{a0}\u{202f}-]";
-    // In Italian and Finnish sheets the parts of the time have full stops.
-    let clock = r"(?:[01]?[0-9]|2[0-4])[:.][0-5]?[0-9](?:[:.](?:[0-5]?[0-9]|60))?";
-    let zone = r"(?:[a-zA-Z+−.,()/_\x20\u{a0}\u{202f}-][a-zA-Z0-9+−:.,()/_\x20\u{a0}\u{202f}-]*)?";
-    let date = format!("{part}({gap}+){part}{gap}+{part}");
-    let pattern = format!("^{date}(?:(?:[Tt]|{gap}+){clock}{zone}|{gap}*)$");
-    Regex::new(&pattern).expect("the pattern is valid")
-});
-
 /// Returns the number from 1 of the month that `word` names, in full or abbreviated.
 fn month_of(word: &str) -> Option<u32> {
     if word.chars().count() > MONTH_CHARS_MAX {
@@ -426,10 +459,10 @@ fn month_of(word: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ImportDateError, Order, find_order, month_or_year, parse, unix_time};
+    use super::{DateOrder, ImportDateError, find_order, month_or_year, parse, unix_time};
 
     fn read(text: &str, order: Option<&str>) -> Option<String> {
-        let order = order.map(|order| Order::parse(order).unwrap());
+        let order = order.map(|order| DateOrder::parse(order).unwrap());
         parse(text, order).ok().map(|date| date.to_string())
     }
 
@@ -504,8 +537,8 @@ mod tests {
             assert_eq!(parse(text, None), Err(expected), "{text}");
         }
         assert_eq!(
-            parse("13/04/2024", Some(Order::MonthDayYear)),
-            Err(ImportDateError::NoDayInOrder(Order::MonthDayYear))
+            parse("13/04/2024", Some(DateOrder::MonthDayYear)),
+            Err(ImportDateError::NoDayInOrder(DateOrder::MonthDayYear))
         );
         for (text, order, day) in [
             ("03/04/2024", "dmy", Some("2024-04-03")),
@@ -519,8 +552,8 @@ mod tests {
         ] {
             assert_eq!(read(text, Some(order)).as_deref(), day, "{text} {order}");
         }
-        assert!(Order::parse("my").is_err());
-        assert!(Order::parse("ydm").is_err());
+        assert!(DateOrder::parse("my").is_err());
+        assert!(DateOrder::parse("ydm").is_err());
     }
 
     #[test]
@@ -535,10 +568,13 @@ mod tests {
     #[test]
     fn evidence_decides_only_where_it_agrees() {
         for (dates, order) in [
-            (&["03/04/2024", "13/04/2024"][..], Some(Order::DayMonthYear)),
+            (
+                &["03/04/2024", "13/04/2024"][..],
+                Some(DateOrder::DayMonthYear),
+            ),
             (
                 &["04/13/2024 10:00", "03/04/2024"],
-                Some(Order::MonthDayYear),
+                Some(DateOrder::MonthDayYear),
             ),
             (&["04/13/2024", "13/04/2024"], None),
             (&["03/04/2024"], None),
@@ -548,7 +584,7 @@ mod tests {
             ),
             (&["13/04/2024", "24-03-04"], None),
             // Dotted dates are read day first if possible.
-            (&["03.04.2024", "03.14.2024"], Some(Order::MonthDayYear)),
+            (&["03.04.2024", "03.14.2024"], Some(DateOrder::MonthDayYear)),
         ] {
             let found = find_order(dates.iter().map(|date| (*date).to_owned()));
             assert_eq!(found, order, "{dates:?}");

@@ -140,11 +140,11 @@ fn note_document(document: &str, found: &mut FoundLists<'_>) {
     let members = serde_json::from_str::<BTreeMap<String, &RawValue>>(document);
     for (key, value) in members.unwrap_or_default() {
         let key = normal(&key);
-        if is_among(METADATA, &key) {
+        if has_word(METADATA, &key) {
             note_metadata(value.get(), found);
-        } else if is_among(COLLECTED, &key) {
+        } else if has_word(COLLECTED, &key) {
             note_text(value, &mut found.collected);
-        } else if is_among(BUSINESS, &key) {
+        } else if has_word(BUSINESS, &key) {
             note_text(value, &mut found.business);
         }
     }
@@ -155,7 +155,7 @@ fn note_metadata(metadata: &str, found: &mut FoundLists<'_>) {
     let members = serde_json::from_str::<BTreeMap<String, &RawValue>>(metadata);
     for (key, value) in members.unwrap_or_default() {
         let key = normal(&key);
-        if is_among(COLLECTED, &key) || is_among(METADATA_COLLECTED, &key) {
+        if has_word(COLLECTED, &key) || has_word(METADATA_COLLECTED, &key) {
             note_text(value, &mut found.collected);
         }
     }
@@ -184,7 +184,7 @@ fn check_unknown(list: &ObjectList<'_>) -> Result<(), ReadError> {
                 "has no reviews: {key:?} is empty"
             )));
         }
-        if is_among(COUNTS, &normal(&key)) {
+        if has_word(COUNTS, &normal(&key)) {
             return Err(ReadError::whole(
                 "has no reviews, only their number: export the reviews themselves",
             ));
@@ -463,7 +463,8 @@ impl Element<'_> {
     }
 }
 
-fn is_among(names: &str, name: &str) -> bool {
+/// Whether `name` is one of `names`, separated by white space.
+fn has_word(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|other| other == name)
 }
 

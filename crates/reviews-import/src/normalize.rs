@@ -183,17 +183,17 @@ impl RecordValues {
         for sentence in &record.unread {
             wrong.push(RecordError::Invalid(sentence.clone()));
         }
-        let named = note(clean(record, Field::Author), &mut wrong).flatten();
+        let named = note(clean_field(record, Field::Author), &mut wrong).flatten();
         let author = published_name(&named.unwrap_or_default(), source);
         if author.is_empty() && wrong.is_empty() {
             wrong.push(RecordError::Missing(Field::Author));
         }
-        let stated = note(clean(record, Field::Source), &mut wrong).flatten();
+        let stated = note(clean_field(record, Field::Source), &mut wrong).flatten();
         let platform = platform_of(record, stated, source);
         let stars = note(stars(record, source), &mut wrong);
         let date = note(dated(record, source), &mut wrong);
         let day = date.map(|dated| dated.date);
-        let words = note(words(record), &mut wrong).flatten();
+        let words = note(review_text(record), &mut wrong).flatten();
         let reply = note(reply(record, day, source), &mut wrong).flatten();
         let verified = note(verified(record), &mut wrong).flatten();
         match (stars, date) {
@@ -360,7 +360,7 @@ fn own_id(record: &Record, platform: &str) -> Option<String> {
 
 /// Returns a text without markup, or a name in one line; `None` if the source has no column for it. Texts exported from
 /// a reviewd are not changed.
-fn clean(record: &Record, field: Field) -> Result<Option<String>, RecordError> {
+fn clean_field(record: &Record, field: Field) -> Result<Option<String>, RecordError> {
     let Some(text) = record.value(field) else {
         return Ok(None);
     };
@@ -616,9 +616,9 @@ fn check_past(date: Date, field: Field, source: &ImportSource<'_>) -> Result<(),
 }
 
 /// Returns the text, preceded by the title unless the text begins with it, and followed by what the author liked or not.
-fn words(record: &Record) -> Result<Option<String>, RecordError> {
+fn review_text(record: &Record) -> Result<Option<String>, RecordError> {
     // Amazon's title begins with the stars, or is nothing else.
-    let title = clean(record, Field::Title)?
+    let title = clean_field(record, Field::Title)?
         .filter(|title| !title.is_empty() && !rating::states_scale(title));
     let Some(body) = body(record)? else {
         return Ok(title);
@@ -644,7 +644,7 @@ fn body(record: &Record) -> Result<Option<String>, RecordError> {
     let mut paragraphs = Vec::new();
     let mut is_there = false;
     for field in [Field::Text, Field::Pros, Field::Cons] {
-        let paragraph = clean(record, field)?;
+        let paragraph = clean_field(record, field)?;
         is_there |= paragraph.is_some();
         paragraphs.extend(paragraph.filter(|paragraph| !paragraph.is_empty()));
     }
@@ -673,7 +673,7 @@ fn reply(
     review: Option<Date>,
     source: &ImportSource<'_>,
 ) -> Result<Option<CandidateReply>, RecordError> {
-    let Some(text) = clean(record, Field::OwnerReply)? else {
+    let Some(text) = clean_field(record, Field::OwnerReply)? else {
         return Ok(None);
     };
     if text.is_empty() {

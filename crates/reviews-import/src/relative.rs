@@ -9,59 +9,47 @@ use jiff::civil;
 use reviewd_data::model::DatePrecision;
 use reviewd_wire::date::Date;
 
-/// A unit of time with its words in the languages of exports.
-const UNITS: [(TimeUnit, &str); 5] = [
-    (
-        TimeUnit::Hour,
-        "second seconds sec secs minute minutes min mins hour hours hr hrs sekunde sekunden minuten stunde stunden heure \
-         heures seconde secondes segundo segundos minuto minutos hora horas ora ore minuti secondi uur uren minuut godzinę \
-         godziny godzin minut minuty timme timmar time timer saat dakika час часа часов минуту минуты минут",
-    ),
-    (
-        TimeUnit::Day,
-        "day days tag tage tagen jour jours día días dia dias giorno giorni dag dagen dage dager dagar dzień dni gün \
-         день дня дней",
-    ),
-    (
-        TimeUnit::Week,
-        "week weeks woche wochen semaine semaines semana semanas settimana settimane weken tydzień tygodnie tygodni vecka \
-         veckor uge uger uke uker hafta неделю недели недель",
-    ),
-    (
-        TimeUnit::Month,
-        "month months monat monate monaten mois mes meses mese mesi maand maanden mês miesiąc miesiące miesięcy månad \
-         månader måned måneder ay месяц месяца месяцев bulan",
-    ),
-    (
-        TimeUnit::Year,
-        "year years jahr jahre jahren ans année années año años anno anni jaar jaren ano anos rok lata lat år yıl год года \
-         лет tahun",
-    ),
-];
+mod words;
 
-/// Words that say that an interval ended now.
-const MARKERS: &str =
-    "ago hace vor il_y_a fa geleden há ha atrás temu sedan siden önce назад last lalu dernier";
-
-/// Words for one.
-const ONE: &str = "a an one ein eine einem einer einen un une una uno één een um uma en ett et bir jeden один last dernier";
-
-/// Words that do not change the meaning.
-const FILLERS: &str = "edited about over almost more than nearly circa etwa ca bearbeitet modifié por cerca de för for yang \
-    reviewed written posted";
-
-/// Words for today and yesterday.
-const TODAY: &str =
-    "today now heute jetzt aujourd'hui hoy oggi vandaag hoje dzisiaj idag bugün сегодня";
-const YESTERDAY: &str = "yesterday gestern hier ayer ieri gisteren ontem wczoraj igår dün вчера";
+use words::{FILLERS, MARKERS, ONE, TODAY, UNITS, YESTERDAY};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TimeUnit {
-    Hour,
+    /// Hours, minutes or seconds, which do not change the day.
+    PartOfDay,
     Day,
     Week,
     Month,
     Year,
+}
+
+impl TimeUnit {
+    /// Returns `count` of the unit; `None` if it is too many.
+    fn span(self, count: i64) -> Option<Span> {
+        let span = Span::new();
+        match self {
+            TimeUnit::PartOfDay => Some(span),
+            TimeUnit::Day => span.try_days(count).ok(),
+            TimeUnit::Week => span.try_weeks(count).ok(),
+            TimeUnit::Month => span.try_months(count).ok(),
+            TimeUnit::Year => span.try_years(count).ok(),
+        }
+    }
+
+    /// Returns how precise a date is that is told in this unit; `None` for a day.
+    fn precision(self) -> Option<DatePrecision> {
+        match self {
+            TimeUnit::PartOfDay | TimeUnit::Day => None,
+            TimeUnit::Week | TimeUnit::Month => Some(DatePrecision::Month),
+            TimeUnit::Year => Some(DatePrecision::Year),
+        }
+    }
+}
+
+/// The words for a unit of time.
+struct UnitWords {
+    unit: TimeUnit,
+    words: &'static [&'static str],
 }
 
 /// A day that may stand for its month or year.
@@ -79,10 +67,10 @@ pub(super) fn is_relative(text: &str) -> bool {
 /// Parses a text relative to the day of collection; `None` if it is of another form, or before the year 1.
 pub(super) fn parse(text: &str, collected: Date) -> Option<ApproximateDate> {
     let lower = text.trim().to_lowercase().replace("il y a", "il_y_a");
-    if is_word(TODAY, &lower) || lower == "just now" {
+    if TODAY.contains(&&*lower) || lower == "just now" {
         return before(collected, TimeUnit::Day, 0);
     }
-    if is_word(YESTERDAY, &lower) {
+    if YESTERDAY.contains(&&*lower) {
         return before(collected, TimeUnit::Day, 1);
     }
     let (count, unit) = interval(&lower).or_else(|| east_asian(&lower))?;
@@ -96,21 +84,21 @@ fn interval(text: &str) -> Option<(i64, TimeUnit)> {
     let mut has_marker = false;
     for word in text.split(|c: char| c.is_whitespace() || c == ',' || c == '\u{a0}') {
         let word = word.trim_matches(['.', '~', '(', ')']);
-        if word.is_empty() || is_word(FILLERS, word) {
+        if word.is_empty() || FILLERS.contains(&word) {
             continue;
         }
-        let listed_unit = UNITS.iter().find(|(_, words)| is_word(words, word));
+        let listed = UNITS.iter().find(|unit| unit.words.contains(&word));
         // In French `an` is a year; in English it stands before the unit.
         let is_french_year = word == "an" && text.contains("il_y_a");
         if let Ok(number) = word.parse::<u16>() {
             count = Some(i64::from(number));
         } else if is_french_year {
             unit = Some(TimeUnit::Year);
-        } else if let Some((unit_of_word, _)) = listed_unit {
-            unit = Some(*unit_of_word);
+        } else if let Some(listed) = listed {
+            unit = Some(listed.unit);
         } else {
-            let is_marker = is_word(MARKERS, word);
-            let is_one = is_word(ONE, word);
+            let is_marker = MARKERS.contains(&word);
+            let is_one = ONE.contains(&word);
             if !is_marker && !is_one {
                 return None;
             }
@@ -132,7 +120,7 @@ fn east_asian(text: &str) -> Option<(i64, TimeUnit)> {
     let end = text.find(|c: char| !c.is_ascii_digit())?;
     let count: u16 = text[..end].parse().ok()?;
     let unit = match text[end..].trim() {
-        "秒" | "分" | "分钟" | "時間" | "小时" => TimeUnit::Hour,
+        "秒" | "分" | "分钟" | "時間" | "小时" => TimeUnit::PartOfDay,
         "日" | "天" => TimeUnit::Day,
         "週間" | "周" | "週" => TimeUnit::Week,
         "か月" | "ヶ月" | "カ月" | "个月" | "個月" => TimeUnit::Month,
@@ -159,25 +147,11 @@ fn date_of(date: civil::Date) -> Option<Date> {
 }
 
 fn before(collected: Date, unit: TimeUnit, count: i64) -> Option<ApproximateDate> {
-    let collected = civil_date(collected)?;
-    let span = match unit {
-        TimeUnit::Hour => Span::new(),
-        TimeUnit::Day => Span::new().try_days(count).ok()?,
-        TimeUnit::Week => Span::new().try_weeks(count).ok()?,
-        TimeUnit::Month => Span::new().try_months(count).ok()?,
-        TimeUnit::Year => Span::new().try_years(count).ok()?,
-    };
-    let date = date_of(collected.checked_sub(span).ok()?)?;
-    let precision = match unit {
-        TimeUnit::Hour | TimeUnit::Day => None,
-        TimeUnit::Week | TimeUnit::Month => Some(DatePrecision::Month),
-        TimeUnit::Year => Some(DatePrecision::Year),
-    };
-    Some(ApproximateDate { date, precision })
-}
-
-fn is_word(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|listed| listed == word)
+    let day = civil_date(collected)?.checked_sub(unit.span(count)?).ok()?;
+    Some(ApproximateDate {
+        date: date_of(day)?,
+        precision: unit.precision(),
+    })
 }
 
 #[cfg(test)]

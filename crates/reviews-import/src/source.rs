@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::columns::{Columns, ColumnsError, Rules};
 use super::csv::{CsvTable, TableRow};
-use super::date::{self, Order, find_order};
+use super::date::{self, DateOrder, find_order};
 use super::formats::{Form, SourceFormat, detect, formats, is_usual};
 use super::javascript;
 use super::json::{ListRules, extra, find};
@@ -49,7 +49,7 @@ pub struct Options {
     /// The character encoding; `None` to detect it.
     pub encoding: Option<&'static Encoding>,
     /// The order of day, month and year in numeric dates.
-    pub order: Option<Order>,
+    pub order: Option<DateOrder>,
     /// The site where the reviews were written; exports of reviewd have it for each review.
     pub source: Option<String>,
     /// The reviews that are verified although their source does not state it.
@@ -130,7 +130,7 @@ pub struct ImportSource<'i> {
     /// The line on which they stand, from 1.
     header_line: u64,
     /// The order of day, month and year in numeric dates.
-    pub(super) order: Option<Order>,
+    pub(super) order: Option<DateOrder>,
     /// The day of collection, for dates relative to it.
     pub(super) collected: Option<Date>,
     /// The business that the source is about.
@@ -736,7 +736,7 @@ impl<'i> ImportSource<'i> {
             kind: &self.format.title,
             encoding: self.encoding.map(Encoding::name),
             delimiter,
-            date_order: self.order.map(Order::name),
+            date_order: self.order.map(DateOrder::name),
             near_formats: self.near_formats.clone(),
             business: self.business.clone(),
             columns: Map::from_iter(used),

@@ -13,12 +13,12 @@ const INLINE: &str = "a abbr b body em font head html i img mark s small span st
 /// Cleans a text of several lines: renders markup and entities as text, drops a translation of the original, ends lines
 /// with `\n`, and trims white space.
 pub(super) fn prose(text: &str) -> String {
-    split_translation(clean(text).trim()).own.to_owned()
+    split_translation(clean_text(text).trim()).own.to_owned()
 }
 
 /// Returns the English translation that a text contains besides the original, cleaned like [`prose`].
 pub(super) fn translation(text: &str) -> Option<String> {
-    let clean = clean(text);
+    let clean = clean_text(text);
     let translation = split_translation(clean.trim()).english?;
     if translation.is_empty() {
         return None;
@@ -32,7 +32,7 @@ pub(super) fn line(text: &str) -> String {
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn clean(text: &str) -> String {
+fn clean_text(text: &str) -> String {
     let unmarked = without_markup(text)
         .replace("\r\n", "\n")
         .replace('\r', "\n");

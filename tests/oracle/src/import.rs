@@ -7,7 +7,7 @@ mod tests;
 use super::dataset::NOW;
 use reviewd::dataset::{Files, decode};
 use reviewd::wire::date::{Date, Timestamp};
-use reviews_import::date::{Order, parse};
+use reviews_import::date::{DateOrder, parse};
 use reviews_import::{ImportSource, Merge, Options, RecordResult, named, new_file};
 use serde_json::json;
 
@@ -40,12 +40,12 @@ pub fn check_import_values(data: &[u8]) {
     let mut lines = text.splitn(4, '\n');
     let [rating, date, author, text] = [(); 4].map(|()| lines.next().unwrap_or_default());
     if let Ok(day) = parse(date, None) {
-        let read = |order: &Order| parse(date, Some(*order)).ok();
+        let read = |order: &DateOrder| parse(date, Some(*order)).ok();
         // In a date with points the day comes first if that is possible, so the date is unambiguous without a format.
-        let is_dotted = date.contains('.') && read(&Order::DayMonthYear).is_some();
-        let orders = Order::ALL
+        let is_dotted = date.contains('.') && read(&DateOrder::DayMonthYear).is_some();
+        let orders = DateOrder::ALL
             .iter()
-            .filter(|order| !is_dotted || **order != Order::MonthDayYear);
+            .filter(|order| !is_dotted || **order != DateOrder::MonthDayYear);
         let days: Vec<Date> = orders.filter_map(read).collect();
         assert!(!days.is_empty(), "{date:?} is {day} in no order");
         assert!(
