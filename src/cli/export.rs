@@ -50,7 +50,7 @@ pub(super) struct ExportArgs {
     /// Output format: a table with a header, or one JSON object a line
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
     format: ExportFormat,
-    /// Write the pages, feeds and data as files into this folder instead, for a host without a server
+    /// Write the pages, feeds and data as files into this directory instead, for a host without a server
     #[arg(
         long,
         value_name = "OUT",

@@ -19,7 +19,7 @@ use super::values::{OutputFormat, number};
 use crate::clock;
 use crate::dataset::REVIEWS_BYTES_MAX;
 use crate::import::archive::{self, ArchivedFile};
-use crate::import::date::Order;
+use crate::import::date::DateOrder;
 use crate::import::fetch::FetchSettings;
 use crate::import::{
     Encoding, ImportSource, Mapping, Merge, Options, PhotoCounts, PublishedIf, ReadError, Report,
@@ -83,8 +83,8 @@ pub(super) struct ImportArgs {
     scale: Option<u32>,
     /// Order of day, month and year in numeric dates: dmy, mdy, ymd, or a pattern such as %d/%m/%Y [default: detected,
     /// where all dates of the file agree]
-    #[arg(long, value_name = "ORDER", value_parser = Order::parse)]
-    date_format: Option<Order>,
+    #[arg(long, value_name = "ORDER", value_parser = DateOrder::parse)]
+    date_format: Option<DateOrder>,
     /// Character encoding of the sources, such as utf-8, windows-1252 or utf-16le [default: detected]
     #[arg(long, value_name = "NAME", value_parser = parse_encoding)]
     encoding: Option<&'static Encoding>,
@@ -102,7 +102,7 @@ pub(super) struct ImportArgs {
     /// say that they are not verified
     #[arg(long, conflicts_with_all = ["verified", "verify_existing"])]
     from_platform: bool,
-    /// Fetch the pictures of reviews and authors into the folder, so that pages show them without the platform
+    /// Fetch the pictures of reviews and authors into the data directory, so that pages show them without the platform
     #[arg(long)]
     media: bool,
     /// Certificate authorities to trust for pictures instead of the public ones, a file in PEM
@@ -546,7 +546,7 @@ fn render_result(report: &Report) -> Vec<String> {
     let mut line = format!("{published} of {all} are published");
     if new > 0 {
         line.push_str(&format!(
-            "; already in the folder, and new on the pages: {new}"
+            "; already in the data directory, and new on the pages: {new}"
         ));
     }
     if hidden > 0 {

@@ -42,7 +42,7 @@ pub(super) enum AnswerError {
 
 #[derive(Args)]
 pub(super) struct InitArgs {
-    /// Folder to create
+    /// Data directory to create
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// Name of the business

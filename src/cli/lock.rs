@@ -21,7 +21,7 @@ pub(super) fn lock(path: &Path) -> Result<File, Failure> {
     let shown = path.display();
     locked.map_err(|error| match error {
         TryLockError::WouldBlock => {
-            let message = format!("{shown}: another command uses the folder");
+            let message = format!("{shown}: another command uses the data directory");
             Failure::new(Status::Unavailable, message)
         }
         TryLockError::Error(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -103,7 +103,7 @@ mod tests {
         let first = lock(folder.path()).unwrap();
         let failure = lock(folder.path()).unwrap_err();
         assert!(matches!(failure.status, Status::Unavailable));
-        let expected = "another command uses the folder";
+        let expected = "another command uses the data directory";
         assert!(failure.message.contains(expected), "{}", failure.message);
         drop(first);
         assert!(lock(folder.path()).is_ok());

@@ -32,7 +32,7 @@ const KEY_BYTES: usize = 32;
 /// Most bytes of an address on standard input.
 const INPUT_BYTES_MAX: u64 = 4_096;
 
-/// Most time that `add` and `remove` wait while another command uses the folder. Our choice: a person waits for them.
+/// Most time that `add` and `remove` wait while another command uses the data directory. Our choice: a person waits for them.
 pub(super) const LOCK_TIME_MAX: Duration = Duration::from_secs(10);
 
 #[derive(Args)]

@@ -14,7 +14,7 @@ pub(super) struct RecordArgs {
     /// Directory with reviews.json
     #[arg(value_name = "DIR", default_value = DATA_DEFAULT)]
     data: PathBuf,
-    /// Begin the log of changes again, after the folder was restored from a backup: mirrors then read all reviews again
+    /// Begin the log of changes again, after the data directory was restored from a backup: mirrors then read all reviews again
     #[arg(long)]
     restart: bool,
 }

@@ -145,7 +145,7 @@ pub(super) fn read_snapshot(
 
 /// Copies the pictures of the published reviews. One that cannot be read is named on standard error and left out.
 fn write_photos(folder: &mut SiteFolder, snapshot: &Snapshot, media: &Path) -> Result<(), Failure> {
-    let digests: BTreeSet<&str> = snapshot.photo_digests().collect();
+    let digests: BTreeSet<&str> = snapshot.picture_digests().collect();
     for digest in digests {
         let name = format!("{digest}{PHOTO_EXTENSION}");
         match fs::read(media.join(&name)) {
@@ -314,7 +314,7 @@ fn check_empty(folder: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!(
-        "{}: has files that `reviewd export --site` did not write (there is no {LIST}); name an empty folder or a new one",
+        "{}: has files that `reviewd export --site` did not write (there is no {LIST}); name an empty directory or a new one",
         folder.display()
     );
     Err(Failure::new(Status::CannotCreate, message))

@@ -51,7 +51,7 @@ const ERROR_BYTES_MAX: usize = 512;
 /// Most bytes of a header field that is used. Our choice: a longer one is ignored, as usual ones are shorter.
 const FIELD_BYTES_MAX: usize = 1_024;
 
-/// Most time to wait while another command uses the folder.
+/// Most time to wait while another command uses the data directory.
 pub(super) const LOCK_TIME_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Args)]

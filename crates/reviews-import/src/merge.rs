@@ -204,7 +204,7 @@ impl<'f> Merge<'f> {
         let own_name = normal(&business_of_folder);
         if !name.contains(&own_name) && !own_name.contains(&name) {
             let remark = format!(
-                "the source is about {}, but the folder about {}: --location keeps reviews of several places apart",
+                "the source is about {}, but the data directory about {}: --location keeps reviews of several places apart",
                 quote(&business_of_source),
                 quote(&business_of_folder)
             );

@@ -274,7 +274,7 @@ fn a_source_about_another_business_gets_a_remark() {
     let report = folder.import(&[&folder.file("a.json", source.to_string())]);
     let remark = report["remarks"][0]["remark"].as_str().unwrap_or_default();
     assert!(
-        remark.starts_with("the source is about \"Crumb\", but the folder about \"Weiß\""),
+        remark.starts_with("the source is about \"Crumb\", but the data directory about \"Weiß\""),
         "{remark}"
     );
 }

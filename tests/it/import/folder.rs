@@ -97,7 +97,7 @@ fn a_folder_that_is_not_valid_or_in_use_is_left_alone() {
     let source = fixture("trustpilot.csv");
     let held = File::open(folder.path()).unwrap();
     held.lock().unwrap();
-    folder.says(&[&source], 69, "another command uses the folder");
+    folder.says(&[&source], 69, "another command uses the data directory");
     // Closing would not do: a process that another test starts has the file until it runs its program.
     held.unlock().unwrap();
     let editorial = r#"{"summary":null,"pull_quote":null,"faq":[{"question":"q","answer":"a","review_ids":["gone"]}]}"#;

@@ -114,7 +114,7 @@ fn a_review_that_its_platform_hides_later_is_no_longer_published() {
     let hidden = folder.file("b.csv", table("spam"));
     let said = "\n0 of 1 are published; hidden at their source: 1\n";
     folder.says(&[&hidden, "--verify-existing"], 0, said);
-    let said = "\n1 of 1 are published; already in the folder, and new on the pages: 1\n";
+    let said = "\n1 of 1 are published; already in the data directory, and new on the pages: 1\n";
     folder.says(&[&source, "--verify-existing"], 0, said);
 }
 
