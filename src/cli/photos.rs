@@ -14,6 +14,7 @@ use std::thread;
 use sha2::{Digest, Sha256};
 
 use super::exit::{Failure, Status, tell};
+use super::folder::put;
 use super::progress::WorkProgress;
 use crate::import::fetch::{FetchError, FetchSettings, Fetcher};
 use crate::import::photo::{EncodedPhoto, PhotoError};
@@ -175,12 +176,8 @@ impl PhotoStore {
     }
 
     fn write_table(&self) -> Result<(), Failure> {
-        let path = self.media.join(SOURCES);
-        let fresh = self.media.join(format!(".{SOURCES}.new"));
         let text = serde_json::to_string_pretty(&self.table).expect("texts are JSON");
-        write_file(&fresh, text.as_bytes())
-            .and_then(|()| fs::rename(&fresh, &path))
-            .map_err(|error| io_failure(&path, &error))
+        put(&self.media.join(SOURCES), None, text.as_bytes())
     }
 }
 

@@ -67,8 +67,9 @@ impl AppState {
     /// If a setting is not a valid header value.
     pub fn new(settings: Settings, served: ServedState) -> Result<AppState, SettingsError> {
         let cache_control = HeaderValue::from_str(&settings.cache_control)
-            .map_err(|_| SettingsError::CacheControl)?;
-        HeaderValue::from_str(&settings.base_url).map_err(|_| SettingsError::BaseUrl)?;
+            .map_err(|_| SettingsError::CacheControl(settings.cache_control.clone()))?;
+        HeaderValue::from_str(&settings.base_url)
+            .map_err(|_| SettingsError::BaseUrl(settings.base_url.clone()))?;
         let began = clock::instant();
         Ok(AppState {
             served: ArcSwap::from_pointee(served),

@@ -17,7 +17,7 @@ thread_local! {
 }
 
 /// Returns the bytes that `write` appends. It should append at most `bytes_max`: more may cost an allocation and a copy.
-pub(crate) fn cut(bytes_max: usize, write: impl FnOnce(&mut BytesMut)) -> Bytes {
+pub(crate) fn write_bytes(bytes_max: usize, write: impl FnOnce(&mut BytesMut)) -> Bytes {
     BLOCK.with_borrow_mut(|block| {
         // Reuses the block from its start if no value split off it is alive.
         block.reserve(bytes_max);
@@ -28,5 +28,5 @@ pub(crate) fn cut(bytes_max: usize, write: impl FnOnce(&mut BytesMut)) -> Bytes 
 
 /// Returns a copy of `value`, of which clones and drops are cheap.
 pub(crate) fn copy(value: &[u8]) -> Bytes {
-    cut(value.len(), |block| block.extend_from_slice(value))
+    write_bytes(value.len(), |block| block.extend_from_slice(value))
 }

@@ -543,7 +543,7 @@ pub(crate) fn put_rate(response: &mut Response<Body>, quota: &RateLimitStatus) {
 
 /// Returns a header value, whose bytes are in the arena; `text` consists of constants and numbers.
 fn rate_value(text: fmt::Arguments<'_>) -> HeaderValue {
-    let value = arena::cut(RATE_VALUE_BYTES, |value| {
+    let value = arena::write_bytes(RATE_VALUE_BYTES, |value| {
         // Cannot fail: the buffer grows if necessary.
         let _ = value.writer().write_fmt(text);
     });

@@ -268,7 +268,7 @@ impl StoredDocument {
 /// Creates a header value whose clones only increment a reference count.
 fn shared(value: &[u8]) -> Result<HeaderValue, SettingsError> {
     let value = HeaderValue::from_maybe_shared(Bytes::copy_from_slice(value))
-        .map_err(|_| SettingsError::BaseUrl)?;
+        .map_err(|_| SettingsError::BaseUrl(String::from_utf8_lossy(value).into_owned()))?;
     // The first clone allocates the reference count of the buffer, so it is done here and not by a request.
     drop(value.clone());
     Ok(value)

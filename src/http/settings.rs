@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::client::Proxies;
 use crate::limits::BudgetLimits;
 use crate::mcp;
+use crate::wire::text::quote;
 
 /// The operator's settings.
 #[derive(Clone, Debug)]
@@ -58,12 +59,12 @@ pub struct RequestLimits {
 }
 
 /// Why the settings cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// `cache_control` contains a byte that is invalid in a header.
-    #[error("cache-control: only visible ASCII and spaces can be sent in a header")]
-    CacheControl,
+    #[error("cache-control: {} cannot be sent in a header: only visible ASCII and spaces can", quote(.0))]
+    CacheControl(String),
     /// `base_url` contains a byte that is invalid in a header.
-    #[error("base-url: only visible ASCII can be sent in a header")]
-    BaseUrl,
+    #[error("base-url: {} cannot be sent in a header: only visible ASCII can", quote(.0))]
+    BaseUrl(String),
 }

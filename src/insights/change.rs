@@ -32,7 +32,7 @@ const LEVEL_STILL: f64 = 0.05;
 /// What the sentences of one review say about an aspect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opinions {
-    /// Months since the year 0.
+    /// Its month: see `Date::month_number`.
     pub(super) month: i32,
     pub(super) favorable: u32,
     pub(super) critical: u32,
@@ -42,7 +42,7 @@ pub(super) struct Opinions {
 /// A change of the share of favorable mentions.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Change {
-    /// The first month after it, in months since the year 0.
+    /// The first month after it: see `Date::month_number`.
     pub(super) since: i32,
     pub(super) before: Mentions,
     pub(super) after: Mentions,

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 
 use whatlang::Lang;
 
+use super::IsCancelled;
 use super::aspect::{Phrases, has_opinions};
 use super::evidence::Reader;
 use super::own_stars::OwnStars;
@@ -27,7 +28,7 @@ pub(super) fn known_languages(
     dataset: &Dataset,
     languages: &[Option<Lang>],
     threads: NonZeroUsize,
-    cancelled: &(dyn Fn() -> bool + Sync),
+    cancelled: IsCancelled<'_>,
 ) -> Option<KnownLanguages> {
     let mut known = HashMap::new();
     for lang in languages.iter().copied().collect::<HashSet<_>>() {

@@ -83,8 +83,12 @@ pub struct Document {
     pub readings: Option<Arc<ReviewReadings>>,
 }
 
+/// Tells whether a computation is cancelled, so that its result is not needed any more. It is called again and again, on any
+/// thread; once it has returned true, it must go on to.
+pub type IsCancelled<'c> = &'c (dyn Fn() -> bool + Sync);
+
 /// Returns the operator's own insights document unchanged, or else derives one, which does not depend on the number of
-/// `threads`; `None` if `cancelled` returned true before all reviews were read.
+/// `threads`; `None` if it is cancelled before all reviews were read.
 ///
 /// Reads each text a few times, about 0.1 ms per review divided among the threads: not to be called on request threads.
 /// For 100,000 reviews the document has about 15 MB, mostly `per_review`; evidence is bounded for each aspect.
@@ -92,7 +96,7 @@ pub struct Document {
 pub fn document(
     dataset: &Dataset,
     threads: NonZeroUsize,
-    cancelled: &(dyn Fn() -> bool + Sync),
+    cancelled: IsCancelled<'_>,
 ) -> Option<Document> {
     document_after(dataset, None, threads, cancelled)
 }
@@ -103,7 +107,7 @@ pub fn document_after(
     dataset: &Dataset,
     previous: Option<&ReviewReadings>,
     threads: NonZeroUsize,
-    cancelled: &(dyn Fn() -> bool + Sync),
+    cancelled: IsCancelled<'_>,
 ) -> Option<Document> {
     if let Some(given) = &dataset.insights {
         let mut insights = read(given, dataset);
@@ -151,11 +155,7 @@ fn read(given: &[u8], dataset: &Dataset) -> Insights {
 }
 
 /// `None` if `cancelled`, which is called for each review that is read for the topics.
-fn insights(
-    dataset: &Dataset,
-    derived: &Derived,
-    cancelled: &(dyn Fn() -> bool + Sync),
-) -> Option<Insights> {
+fn insights(dataset: &Dataset, derived: &Derived, cancelled: IsCancelled<'_>) -> Option<Insights> {
     let reviews = &dataset.reviews;
     let editorial = &dataset.editorial;
     let words = Sentences::of(dataset);

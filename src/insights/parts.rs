@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use whatlang::Lang;
 
+use super::IsCancelled;
 use super::evidence::{Context, Reader};
 use super::keys::key;
 use super::known::KnownLanguages;
@@ -196,11 +197,7 @@ impl PartReader<'_> {
 
     /// Reads every review of `part`, and counts its phrases and names. In these counts, rows are numbers within the part.
     /// `None` if `cancelled`, which is called for each review.
-    pub(super) fn read(
-        &self,
-        part: &Part,
-        cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> Option<PartReading> {
+    pub(super) fn read(&self, part: &Part, cancelled: IsCancelled<'_>) -> Option<PartReading> {
         let mut reading = PartReading {
             digest: self.digest(part),
             reviews: Vec::with_capacity(part.rows.len()),

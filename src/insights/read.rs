@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use whatlang::Lang;
 
+use super::IsCancelled;
 use super::evidence::{Context, Judgement, judge, review_score};
 use super::known::{Known, KnownLanguages, known_languages, language};
 use super::own_stars::{GramReader, OwnSum};
@@ -79,7 +80,7 @@ impl Derived {
         dataset: &Dataset,
         previous: Option<&ReviewReadings>,
         threads: NonZeroUsize,
-        cancelled: &(dyn Fn() -> bool + Sync),
+        cancelled: IsCancelled<'_>,
     ) -> Option<Derived> {
         let languages: Vec<Option<Lang>> = dataset.reviews.iter().map(language).collect();
         let known = known_languages(dataset, &languages, threads, cancelled)?;
@@ -145,7 +146,7 @@ impl PartReader<'_> {
         number: usize,
         part: &Part,
         previous: Option<&ReviewReadings>,
-        cancelled: &(dyn Fn() -> bool + Sync),
+        cancelled: IsCancelled<'_>,
     ) -> Option<DerivedPart> {
         if cancelled() {
             return None;

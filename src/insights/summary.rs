@@ -58,11 +58,12 @@ pub(super) fn months(reviews: &[Review], scores: &[i32]) -> Vec<Month> {
 /// `rising`, `falling` or `steady`: compares the mean rating of the twelve months up to the newest review with that of
 /// the twelve months before, by `method.trend_rule`.
 pub(super) fn trend(reviews: &[Review]) -> Option<&'static str> {
-    let number =
-        |review: &Review| i32::from(review.date.year()) * 12 + i32::from(review.date.month());
-    let newest = number(reviews.first()?);
-    let ago = |months: i32| reviews.partition_point(|review| newest - number(review) < months);
-    let (recent, before) = reviews[..ago(24)].split_at(ago(12));
+    let newest = reviews.first()?.date.month_number();
+    // The number of reviews of the last `months` months.
+    let count_of = |months: u32| {
+        reviews.partition_point(|review| newest - review.date.month_number() < months)
+    };
+    let (recent, before) = reviews[..count_of(24)].split_at(count_of(12));
     let recent = spread(recent)?;
     let before = spread(before)?;
     let change = recent.0 - before.0;

@@ -26,6 +26,7 @@ use std::sync::LazyLock;
 
 use whatlang::Lang;
 
+use super::IsCancelled;
 use super::keys::{KeyMap, key};
 use super::known::KnownLanguages;
 use super::stance::{Stance, StanceReader};
@@ -110,7 +111,7 @@ pub(super) fn topics(
     counts: &Counts,
     names: &[NameCandidate],
     aspect_phrases: &HashSet<&str>,
-    cancelled: &(dyn Fn() -> bool + Sync),
+    cancelled: IsCancelled<'_>,
 ) -> Option<Vec<InsightsTopic>> {
     let name_words = known_names(dataset, counts, names);
     let mut candidates = candidates(dataset, counts, &name_words, aspect_phrases);
@@ -259,7 +260,7 @@ fn is_frequent_among_words(count: &PhraseCount, group: StarGroup, words: ByGroup
 fn read_reviews(
     candidates: &mut [TopicCandidate<'_>],
     reader: &mut StanceReader<'_>,
-    cancelled: &(dyn Fn() -> bool + Sync),
+    cancelled: IsCancelled<'_>,
 ) -> Option<()> {
     // The indexes of the candidates that the review of each row names.
     let mut named: BTreeMap<u32, Vec<usize>> = BTreeMap::new();

@@ -37,7 +37,7 @@ pub(super) fn aspects(dataset: &Dataset, derived: &Derived, words: &Sentences) -
     }
     let tested = opinions_by_aspect.iter().filter(|one| is_tested(one));
     let tested = tested.count();
-    let newest = dataset.reviews.first().map(|review| months(review.date));
+    let newest = dataset.reviews.first().map(|review| month_of(review.date));
     let mut aspects = Vec::new();
     for (at, concept) in concepts.iter().enumerate() {
         let newest = newest.unwrap_or_default();
@@ -179,7 +179,7 @@ fn opinions(dataset: &Dataset, mentions: &[&Mention]) -> Vec<Opinions> {
     let mut reviews = Vec::new();
     for of_review in mentions.chunk_by(|one, other| one.row == other.row) {
         let mut opinions = Opinions {
-            month: months(dataset.reviews[of_review[0].row as usize].date),
+            month: month_of(dataset.reviews[of_review[0].row as usize].date),
             favorable: 0,
             critical: 0,
             all: of_review.len() as u32,
@@ -210,9 +210,9 @@ fn change_sentence(change: &Change, words: &Sentences) -> String {
     words.fill(key, &values)
 }
 
-/// Months since the year 0.
-fn months(date: Date) -> i32 {
-    i32::from(date.year()) * 12 + i32::from(date.month()) - 1
+/// The number of the month: see [`Date::month_number`].
+fn month_of(date: Date) -> i32 {
+    date.month_number() as i32
 }
 
 /// Rounds to `decimals` places; for ratios of integers every machine gives the same result.

@@ -23,7 +23,6 @@ mod guard;
 mod head;
 pub mod json;
 mod jsonrpc;
-mod lean;
 mod prompts;
 pub(crate) mod protocol;
 mod reply;
@@ -32,6 +31,7 @@ mod resources;
 mod result;
 mod server;
 mod session;
+mod short_form;
 mod stateless;
 mod tools;
 

@@ -83,7 +83,10 @@ pub(super) fn read(
         return push_content(out, uri, [&head, &since.array, &tail]);
     }
     let document = match uri.strip_prefix("reviews://review/") {
-        Some(id) => snapshot.index.row_of_id(id).map(|row| snapshot.review(row)),
+        Some(id) => snapshot
+            .index
+            .row_of_id(id)
+            .map(|row| snapshot.review_json(row)),
         None => find_document(snapshot, business, uri),
     };
     match document {

@@ -207,18 +207,18 @@ fn joined(texts: &[&str], separator: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::notices::message::{EXCERPT_CHARS_MAX, TITLE_CHARS_MAX, cut};
+    use crate::notices::message::{EXCERPT_CHARS_MAX, TITLE_CHARS_MAX, shorten};
 
     /// A message whose texts repeat one character, as long as they can be.
     fn longest(character: char) -> NoticeMessage {
         let endless = character.to_string().repeat(70_000);
         NoticeMessage {
-            title: cut(&endless, TITLE_CHARS_MAX),
+            title: shorten(&endless, TITLE_CHARS_MAX),
             stars: Some(2),
-            text: cut(&endless, EXCERPT_CHARS_MAX),
+            text: shorten(&endless, EXCERPT_CHARS_MAX),
             link: format!("https://reviews.example/reviews/{}", "x".repeat(64)),
             link_label: "Read the review".to_owned(),
-            business: cut(&endless, TITLE_CHARS_MAX),
+            business: shorten(&endless, TITLE_CHARS_MAX),
         }
     }
 
@@ -241,8 +241,8 @@ mod tests {
     #[test]
     fn a_text_of_more_than_500_characters_is_cut_to_499_and_an_ellipsis() {
         let text = "é".repeat(500);
-        assert_eq!(cut(&text, EXCERPT_CHARS_MAX), text);
-        let longer = cut(&(text + "é"), EXCERPT_CHARS_MAX);
+        assert_eq!(shorten(&text, EXCERPT_CHARS_MAX), text);
+        let longer = shorten(&(text + "é"), EXCERPT_CHARS_MAX);
         assert_eq!(longer.chars().count(), 500);
         assert!(longer.ends_with("é…"), "{longer}");
     }

@@ -44,7 +44,7 @@ impl NoticeMessage {
             };
         };
         let review = &published.review;
-        let author = cut(&review.author.decode(), TITLE_CHARS_MAX / 2);
+        let author = shorten(&review.author.decode(), TITLE_CHARS_MAX / 2);
         let values: &[(&str, &str)] = &[("author", &author)];
         let title = match change.event {
             // A removed review is not published.
@@ -56,15 +56,15 @@ impl NoticeMessage {
         let text = if whole_text.trim().is_empty() {
             pages.rating_only.clone()
         } else {
-            cut(&whole_text, EXCERPT_CHARS_MAX)
+            shorten(&whole_text, EXCERPT_CHARS_MAX)
         };
         NoticeMessage {
-            title: cut(&title, TITLE_CHARS_MAX),
+            title: shorten(&title, TITLE_CHARS_MAX),
             stars: Some(review.rating),
             text,
             link: format!("{}/reviews/{}", site.base_url, change.id),
             link_label: own.read.clone(),
-            business: cut(site.business, TITLE_CHARS_MAX),
+            business: shorten(site.business, TITLE_CHARS_MAX),
         }
     }
 
@@ -97,7 +97,7 @@ impl NoticeMessage {
     /// Returns a message about no review, which shows that messages arrive.
     pub(super) fn test(site: &NoticeSite<'_>) -> NoticeMessage {
         let own = words(site.language);
-        let business = cut(site.business, TITLE_CHARS_MAX);
+        let business = shorten(site.business, TITLE_CHARS_MAX);
         let text = own.test.fill(&[("business", &business)]);
         NoticeMessage {
             text,
@@ -113,7 +113,7 @@ impl NoticeMessage {
             text: String::new(),
             link: format!("{}/", site.base_url),
             link_label: own.read_all.clone(),
-            business: cut(site.business, TITLE_CHARS_MAX),
+            business: shorten(site.business, TITLE_CHARS_MAX),
         }
     }
 
@@ -140,7 +140,7 @@ fn removed_text(change: &ToldChange<'_>, own: &NoticeWords, pages: &Messages) ->
 }
 
 /// Returns a text of at most `chars_max` characters: the whole, or its beginning and `…`.
-pub(super) fn cut(text: &str, chars_max: usize) -> String {
+pub(super) fn shorten(text: &str, chars_max: usize) -> String {
     let text = text.trim();
     if text.chars().count() <= chars_max {
         return text.to_owned();

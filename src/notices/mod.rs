@@ -85,7 +85,7 @@ impl ReviewNotices {
 
     /// Returns the change of a review that is published.
     fn change(&self, event: ChangeKind, row: Row) -> ToldChange<'_> {
-        let json = self.snapshot.review(row);
+        let json = self.snapshot.review_json(row);
         let review = StoredReview::parse(json);
         ToldChange {
             event,
@@ -200,7 +200,7 @@ impl NoticeSource for ReviewNotices {
     fn items(&self) -> Vec<NoticeItem> {
         let mut items = Vec::new();
         for row in (0..self.snapshot.len()).map(Row) {
-            let json = self.snapshot.review(row);
+            let json = self.snapshot.review_json(row);
             let review = StoredReview::parse(json);
             items.push(NoticeItem {
                 digest: content_digest(json),

@@ -82,7 +82,7 @@ type Examples = HashMap<&'static str, Option<Value>>;
 fn examples(snapshot: &Snapshot, insights: Option<&Insights>) -> Examples {
     let review: Option<Value> = newest(snapshot, 1)
         .next()
-        .and_then(|row| serde_json::from_slice(snapshot.review(row)).ok());
+        .and_then(|row| serde_json::from_slice(snapshot.review_json(row)).ok());
     let mut id = json!("01J00000000000000000000000");
     let mut date = json!(snapshot.updated_at.date());
     if let Some(review) = &review {

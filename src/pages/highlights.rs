@@ -117,7 +117,7 @@ pub(super) fn newest_quotation(
         if !agrees_with_stars {
             continue;
         }
-        if let Some(quotation) = sentence_around(snapshot, row, mention, aspect)
+        if let Some(quotation) = quotation_of(snapshot, row, mention, aspect)
             && !authors.contains(&quotation.review.author)
         {
             return Some(quotation);
@@ -127,7 +127,7 @@ pub(super) fn newest_quotation(
 }
 
 /// Returns the sentence around a mention; `None` if it is too short, too long or not whole.
-fn sentence_around(
+fn quotation_of(
     snapshot: &Snapshot,
     row: Row,
     mention: &Evidence,

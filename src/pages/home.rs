@@ -10,7 +10,7 @@ use super::layout::rendered;
 use super::list_page::{AnsweredQuestion, AspectLine, ListPage, Sections};
 use super::listing::{Listing, More, cards};
 use super::messages::Messages;
-use super::rating::{Chart, RATING_FROM, percent};
+use super::rating::{Chart, RATING_FROM, percent_of};
 use super::review::ReviewView;
 use super::search::shown_of;
 use super::text::{encoded, newest, without_direction};
@@ -172,10 +172,10 @@ impl Pages {
                 quotations.push(quotation);
             }
         }
-        let positive = percent(aspect.positive_count, most);
-        let negative = percent(aspect.negative_count, most);
+        let positive = percent_of(aspect.positive_count, most);
+        let negative = percent_of(aspect.negative_count, most);
         let sum = aspect.positive_count + aspect.neutral_count + aspect.negative_count;
-        let all = percent(sum, most);
+        let all = percent_of(sum, most);
         AspectLine {
             label: &aspect.label,
             href: encoded("/?aspect=", &aspect.id),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::home::NEWEST_MAX;
-use super::rating::{RatingStats, rounded};
+use super::rating::{RatingStats, rounded_ratio};
 use super::review::{ReviewView, VerificationLevel, read_newest};
 use crate::model::{Business, platform};
 use crate::snapshot::Snapshot;
@@ -86,7 +86,7 @@ fn address_value(business: &Business) -> Value {
 }
 
 fn rating_value(stats: &RatingStats) -> Option<Value> {
-    let mean = rounded(stats.sum, stats.count, 100)? as f64 / 100.0;
+    let mean = rounded_ratio(stats.sum, stats.count, 100)? as f64 / 100.0;
     // Google rejects a count of zero.
     let mut with_text = Value::Null;
     if stats.with_text > 0 {
@@ -107,7 +107,7 @@ fn review_value(snapshot: &Snapshot, review: &ReviewView) -> Value {
     let source_url = review.source_url.as_deref().unwrap_or_default();
     let mut publisher = Value::Null;
     let mut url = Value::Null;
-    let is_by_account = review.standing() == VerificationLevel::Account;
+    let is_by_account = review.verification_level() == VerificationLevel::Account;
     if is_by_account || is_published_elsewhere(&review.source, source_url, &snapshot.business) {
         publisher = json!({"@type": "Organization", "name": review.publisher()});
         url = json!(source_url);

@@ -7,7 +7,7 @@ use super::highlights::Quotation;
 use super::layout::Frame;
 use super::listing::Listing;
 use super::messages::Messages;
-use super::rating::{Chart, RATING_FROM, percent, rounded};
+use super::rating::{Chart, RATING_FROM, percent_of, rounded_ratio};
 use super::review::{ReviewView, source_icon, source_name};
 use super::text::{encoded, link, mailbox, telephone};
 use super::visit::{address_line, hours_line};
@@ -117,7 +117,7 @@ impl Pages {
                 label: t.counted(&t.star_count, stars as u64),
                 number: t.number(count),
                 count: t.counted(&t.review_count, count),
-                percent: percent(count, most.unwrap_or(0)),
+                percent: percent_of(count, most.unwrap_or(0)),
                 href: anchored(&params.with_language(&format!("/?rating={stars}"))),
             });
         }
@@ -130,7 +130,7 @@ impl Pages {
         let sources = self.snapshot.tallies.sources.iter().take(SOURCES_SHOWN);
         let lines = sources.map(|tally| SourceLine {
             name: source_name(&tally.value, t),
-            mean: t.tenths(rounded(tally.sum, tally.count, 10).unwrap_or(0)),
+            mean: t.tenths(rounded_ratio(tally.sum, tally.count, 10).unwrap_or(0)),
             number: t.number(tally.count),
             count: t.counted(&t.review_count, tally.count),
             href: anchored(&params.with_language(&encoded("/?source=", &tally.value))),

@@ -77,7 +77,7 @@ pub(super) fn cards(
         let is_long = review.text.text.chars().count() > NARROW_CHARS_MAX;
         let has_more = !review.photos.is_empty() || review.owner_reply.is_some();
         cards.push(Card {
-            check: review.check(t, who, &snapshot.business.name),
+            check: review.verification_text(t, who, &snapshot.business.name),
             is_wide: are_few || is_long || has_more,
             is_pinned: at < pinned_count,
             review,

@@ -5,11 +5,12 @@ use askama::Template;
 use super::json_ld;
 use super::layout::{Frame, rendered};
 use super::messages::Messages;
-use super::review::{MentionLink, ReviewView, VerificationLevel};
+use super::review::{MentionKind, MentionLink, ReviewView, VerificationLevel};
 use super::text::{percent_encoded, without_direction};
 use super::{PageLanguage, Pages, text as filters};
 use crate::model::Row;
-use crate::search::query::{Buffers, parse_query};
+use crate::search::filter::{Filter, Query, Sort};
+use crate::search::fold::fold;
 use crate::search::run::{self, Scratch};
 use crate::wire::json::escape_for_script;
 
@@ -27,40 +28,20 @@ const CANDIDATES: u8 = 4;
 
 impl Pages {
     /// Renders the page of the review in `row`.
-    pub(crate) fn review(
-        &self,
-        row: Row,
-        language: PageLanguage,
-        buffers: &mut Buffers,
-        scratch: &mut Scratch,
-    ) -> String {
+    pub(crate) fn review(&self, row: Row, language: PageLanguage, scratch: &mut Scratch) -> String {
         let t = language.chosen.messages();
         let snapshot = &self.snapshot;
         let review = ReviewView::read(snapshot, row);
-        let owner = &snapshot.business.name;
+        let business_name = &snapshot.business.name;
+        let who = t.who(snapshot.site.clientele);
         let title = t.review_title.fill(&[
             ("author", &without_direction(&review.author)),
             ("name", &self.layout.title),
             ("stars", &review.rating.to_string()),
         ]);
         let url = snapshot.review_url(&review.id);
-        let mut subjects = Vec::new();
-        let mut related = None;
-        for mention in &review.mentions {
-            let mut count = String::new();
-            if subjects.len() < COUNTED_MAX {
-                let found = self.mentioned_in(mention, row, buffers, scratch);
-                count = t.counted(&t.review_count, u64::from(found.matched));
-                if related.is_none() && mention.parameter == "mentions_service" {
-                    related = found.other.map(|other| Related {
-                        label: t.also_on.fill(&[("subject", &mention.label)]),
-                        row: other,
-                    });
-                }
-            }
-            subjects.push(CountedMention { mention, count });
-        }
         let data = json_ld::review_page(snapshot, &review, &url);
+        let Subjects { counted, related } = self.subjects(&review, row, t, scratch);
         rendered(&ReviewPage {
             frame: Frame::new(&self.layout, language),
             t,
@@ -68,32 +49,58 @@ impl Pages {
             picture: review.photos.first().map(|photo| &*photo.url),
             json_ld: escape_for_script(&data.to_string()),
             mail: mail_url(&title, &url),
-            confirmation: confirmation(&review, t, owner),
-            check: review.check(t, t.who(snapshot.site.clientele), owner),
-            owner,
+            confirmation: confirmation(&review, t, business_name),
+            check: review.verification_text(t, who, business_name),
+            owner: business_name,
             all: t.counted(&t.all_reviews, self.stats.count),
             title,
             url,
-            subjects,
+            subjects: counted,
             neighbors: self.neighbors(row, related, language),
             review: &review,
         })
     }
 
+    /// Returns what the review in `row` mentions, and another review that mentions one of these services.
+    fn subjects<'r>(
+        &self,
+        review: &'r ReviewView,
+        row: Row,
+        t: &Messages,
+        scratch: &mut Scratch,
+    ) -> Subjects<'r> {
+        let mut counted = Vec::new();
+        let mut related = None;
+        for mention in &review.mentions {
+            let mut count = String::new();
+            if counted.len() < COUNTED_MAX {
+                let found = self.mentioned_in(mention, row, scratch);
+                count = t.counted(&t.review_count, u64::from(found.matched));
+                if related.is_none() && mention.kind == MentionKind::Service {
+                    related = found.other.map(|other| Related {
+                        label: t.also_on.fill(&[("subject", &mention.label)]),
+                        row: other,
+                    });
+                }
+            }
+            counted.push(CountedMention { mention, count });
+        }
+        Subjects { counted, related }
+    }
+
     /// Counts the reviews with the same mention, and finds the newest one that is neither the review in `row` nor next
     /// to it, as the page shows these anyway.
-    fn mentioned_in(
-        &self,
-        mention: &MentionLink,
-        row: Row,
-        buffers: &mut Buffers,
-        scratch: &mut Scratch,
-    ) -> MentionedIn {
-        let target = mention.href.trim_start_matches("/?");
-        let Ok(mut query) = parse_query(target.as_bytes(), buffers) else {
+    fn mentioned_in(&self, mention: &MentionLink, row: Row, scratch: &mut Scratch) -> MentionedIn {
+        let value = fold(&mention.value);
+        if value.is_empty() {
             return MentionedIn::default();
-        };
-        query.limit = CANDIDATES;
+        }
+        let mut filter = Filter::default();
+        match mention.kind {
+            MentionKind::Person => filter.technician = Some(&value),
+            MentionKind::Service => filter.service = Some(&value),
+        }
+        let query = Query::new(filter, Sort::Newest, CANDIDATES);
         let page = run::run(&self.snapshot.index, &query, scratch);
         let mut rows = page.rows.iter().copied();
         MentionedIn {
@@ -150,15 +157,21 @@ fn mail_url(title: &str, url: &str) -> String {
 }
 
 /// Returns a sentence that says who confirmed that the author is a customer, and how.
-fn confirmation(review: &ReviewView, t: &Messages, owner: &str) -> String {
-    match review.standing() {
-        VerificationLevel::Business => t.confirmed.fill(&[("name", owner)]),
+fn confirmation(review: &ReviewView, t: &Messages, business_name: &str) -> String {
+    match review.verification_level() {
+        VerificationLevel::Business => t.confirmed.fill(&[("name", business_name)]),
         VerificationLevel::Other(by, None) => t.confirmed.fill(&[("name", by)]),
         VerificationLevel::Other(by, Some(method)) => t
             .confirmed_by_method
             .fill(&[("name", by), ("method", method)]),
         VerificationLevel::Account => t.not_confirmed.fill(&[("source", &review.source_name(t))]),
     }
+}
+
+/// What a review mentions.
+struct Subjects<'r> {
+    counted: Vec<CountedMention<'r>>,
+    related: Option<Related>,
 }
 
 /// The reviews with the same mention.

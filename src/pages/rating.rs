@@ -57,7 +57,9 @@ impl RatingStats {
     pub(super) fn of(snapshot: &Snapshot) -> RatingStats {
         let rows = (0..snapshot.len()).map(Row);
         // Rows are sorted by date, the newest first.
-        let mut months = rows.clone().map(|row| month(snapshot.index.date(row)));
+        let mut months = rows
+            .clone()
+            .map(|row| snapshot.index.date(row).month_number());
         let newest = months.next().unwrap_or(0);
         let oldest = months.next_back().unwrap_or(newest);
         let span_months = span_months(oldest, newest);
@@ -73,7 +75,7 @@ impl RatingStats {
             let stars = snapshot.index.rating(row).stars();
             stats.sum += u64::from(stars);
             stats.distribution[usize::from(stars) - 1] += 1;
-            let number = month(snapshot.index.date(row)) / span_months;
+            let number = snapshot.index.date(row).month_number() / span_months;
             *stats.spans.entry(number).or_default() += 1;
         }
         stats
@@ -81,7 +83,7 @@ impl RatingStats {
 
     /// Returns the mean in tenths, halves rounded up; `None` without reviews.
     pub(super) fn mean_tenths(&self) -> Option<u64> {
-        rounded(self.sum, self.count, 10)
+        rounded_ratio(self.sum, self.count, 10)
     }
 
     /// Returns the mean with one decimal, such as `4.1`, for documents in English.
@@ -92,7 +94,7 @@ impl RatingStats {
 
     /// Returns the filled width of five stars, from 0 to 120: 24 for each star.
     pub(super) fn stars_width(&self) -> u64 {
-        rounded(self.sum, self.count, 24).unwrap_or(0)
+        rounded_ratio(self.sum, self.count, 24).unwrap_or(0)
     }
 
     /// Returns the number of reviews in a span.
@@ -102,7 +104,7 @@ impl RatingStats {
 }
 
 /// `sum / count` in units of `1 / parts`, halves rounded up; `None` if `count` is 0.
-pub(super) fn rounded(sum: u64, count: u64, parts: u64) -> Option<u64> {
+pub(super) fn rounded_ratio(sum: u64, count: u64, parts: u64) -> Option<u64> {
     // Counts of an owner's own insights may be as large as 2^53.
     let [sum, count, parts] = [sum, count, parts].map(u128::from);
     let rounded = (2 * parts * sum + count).checked_div(2 * count)?;
@@ -110,13 +112,8 @@ pub(super) fn rounded(sum: u64, count: u64, parts: u64) -> Option<u64> {
 }
 
 /// `count` in percent of `most`, to a tenth; 0 if `most` is 0.
-pub(super) fn percent(count: u64, most: u64) -> f64 {
-    rounded(count, most, 1000).unwrap_or(0) as f64 / 10.0
-}
-
-/// The number of a month since year 0.
-fn month(date: Date) -> u32 {
-    u32::from(date.year()) * 12 + u32::from(date.month()) - 1
+pub(super) fn percent_of(count: u64, most: u64) -> f64 {
+    rounded_ratio(count, most, 1000).unwrap_or(0) as f64 / 10.0
 }
 
 /// The months of the shortest span of which [`SPANS_MAX`] reach from the month `oldest` to `newest`: a month, a
@@ -244,7 +241,7 @@ impl Chart {
 
 /// Returns a column for each span.
 fn columns(stats: &RatingStats, scale: &ChartScale, t: &Messages, today: Date) -> Vec<Column> {
-    let current = month(today) / stats.span_months;
+    let current = today.month_number() / stats.span_months;
     let mut columns = Vec::new();
     for span in scale.first..=scale.last {
         let count = stats.count_of(span);

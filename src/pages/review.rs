@@ -94,9 +94,18 @@ pub(super) struct AttachmentLink {
 /// A person or service that a review mentions.
 #[derive(Debug)]
 pub(super) struct MentionLink {
-    pub(super) parameter: &'static str,
+    pub(super) kind: MentionKind,
+    /// The name of the person, or the id of the service.
+    pub(super) value: String,
     pub(super) label: String,
     pub(super) href: String,
+}
+
+/// What a review mentions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MentionKind {
+    Person,
+    Service,
 }
 
 /// Who confirmed that the author of a review is a customer.
@@ -312,7 +321,7 @@ impl ReviewView {
     }
 
     /// Who confirmed that the author is a customer.
-    pub(super) fn standing(&self) -> VerificationLevel<'_> {
+    pub(super) fn verification_level(&self) -> VerificationLevel<'_> {
         let Some(verification) = &self.verification else {
             return VerificationLevel::Business;
         };
@@ -353,9 +362,9 @@ impl ReviewView {
     }
 
     /// The verification in words; `who` is the word for the people whom the business serves.
-    pub(super) fn check(&self, t: &Messages, who: &str, owner: &str) -> String {
-        let name = match self.standing() {
-            VerificationLevel::Business => owner,
+    pub(super) fn verification_text(&self, t: &Messages, who: &str, business_name: &str) -> String {
+        let name = match self.verification_level() {
+            VerificationLevel::Business => business_name,
             VerificationLevel::Other(by, _) => by,
             VerificationLevel::Account => {
                 let source = self.source_name(t);
@@ -367,7 +376,7 @@ impl ReviewView {
 
     /// Whether the review is verified.
     pub(super) fn is_confirmed(&self) -> bool {
-        self.standing() != VerificationLevel::Account
+        self.verification_level() != VerificationLevel::Account
     }
 
     /// The text that is shown at first.
@@ -396,20 +405,25 @@ fn mentions(snapshot: &Snapshot, review: &StoredReview<'_>) -> Vec<MentionLink> 
     let mut mentions = Vec::new();
     for name in &review.mentioned_technicians {
         let name = name.decode();
-        mentions.push(MentionLink::new("mentions_technician", &name, &name));
+        mentions.push(MentionLink::new(MentionKind::Person, &name, &name));
     }
     for id in &review.mentioned_services {
         let id = id.decode();
         let label = service_label(snapshot, &id);
-        mentions.push(MentionLink::new("mentions_service", &id, label));
+        mentions.push(MentionLink::new(MentionKind::Service, &id, label));
     }
     mentions
 }
 
 impl MentionLink {
-    fn new(parameter: &'static str, value: &str, label: &str) -> MentionLink {
+    fn new(kind: MentionKind, value: &str, label: &str) -> MentionLink {
+        let parameter = match kind {
+            MentionKind::Person => "mentions_technician",
+            MentionKind::Service => "mentions_service",
+        };
         MentionLink {
-            parameter,
+            kind,
+            value: value.to_owned(),
             label: label.to_owned(),
             href: encoded(&format!("/?{parameter}="), value),
         }

@@ -128,9 +128,7 @@ impl StaticSite<'_> {
     pub(crate) fn review(&mut self, row: Row) -> Result<StaticPage, BrokenLink> {
         let id = self.pages.snapshot.index.id(row);
         let file = PageFile::single(review_path(id));
-        let html = self
-            .pages
-            .review(row, self.language, &mut self.buffers, &mut self.scratch);
+        let html = self.pages.review(row, self.language, &mut self.scratch);
         self.page(&file, &html)
     }
 

@@ -182,7 +182,7 @@ impl Pages {
             language: review.language.as_deref(),
             source: review.source_name(t),
             icon: review.icon(),
-            check: review.check(t, who, owner),
+            check: review.verification_text(t, who, owner),
             is_confirmed: review.is_confirmed(),
             reply: review.owner_reply.as_ref().map(|reply| ReplyCard {
                 from: t.reply_from.fill(&[("name", owner)]),

@@ -1,12 +1,13 @@
 //! The parameters of `/api/reviews/changes`: a position in the log of changes, and how much to return.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use arrayvec::ArrayVec;
 
 use super::filter::IgnoredName;
 use super::issue::{Code, Issue, Issues};
-use super::query::{IGNORED_MAX, PAIRS_MAX, parameter_names};
+use super::query::{IGNORED_MAX, PAIRS_MAX, parameter_names, too_many_parameters};
 use crate::dataset::{ID_BYTES_MAX, is_id};
 use crate::wire::date::Timestamp;
 use crate::wire::form::{FormPair, decode_into, pairs};
@@ -100,16 +101,14 @@ pub fn parse_changes(raw: &[u8], log: Option<&str>) -> Result<ChangesQuery, Issu
     }
     let count = pairs(raw).count();
     if count > PAIRS_MAX {
-        let message = "must have at most 64 parameters";
-        let issue = Issue::new(None, Code::TooMany, message, &count.to_string());
-        parser.issues.push(issue);
+        parser.issues.push(too_many_parameters(count));
     }
     parser.issues.into_result()?;
     let mut ignored = parameter_names(raw);
-    ignored.retain(|name| !["after", "limit"].contains(&name.as_str()));
+    ignored.retain(|name| ChangesParameter::parse(name).is_none());
     Ok(ChangesQuery {
-        after: parser.after.flatten(),
-        limit: parser.limit.flatten().unwrap_or(LIMIT_DEFAULT),
+        after: parser.after,
+        limit: parser.limit.unwrap_or(LIMIT_DEFAULT),
         ignored,
     })
 }
@@ -129,11 +128,37 @@ pub fn parse_cursor(text: &str, log: Option<&str>) -> Result<ChangeCursor, &'sta
     Ok(cursor)
 }
 
-/// The values read so far; the inner `None` is a value that was refused.
+/// A parameter of a request for changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ChangesParameter {
+    After,
+    Limit,
+}
+
+impl ChangesParameter {
+    fn parse(name: &str) -> Option<ChangesParameter> {
+        match name {
+            "after" => Some(ChangesParameter::After),
+            "limit" => Some(ChangesParameter::Limit),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            ChangesParameter::After => "after",
+            ChangesParameter::Limit => "limit",
+        }
+    }
+}
+
+/// The values read so far.
 #[derive(Default)]
 struct ChangesParser {
-    after: Option<Option<ChangeCursor>>,
-    limit: Option<Option<usize>>,
+    after: Option<ChangeCursor>,
+    limit: Option<usize>,
+    /// The parameters whose value was read, also if it is invalid.
+    seen: ArrayVec<ChangesParameter, 2>,
     issues: Issues,
 }
 
@@ -146,59 +171,52 @@ impl ChangesParser {
             let issue = Issue::new(path, Code::InvalidEncoding, error.to_string(), &received);
             return self.issues.push(issue);
         }
-        let path = match name.as_str() {
-            "after" => "after",
-            "limit" => "limit",
-            _ => return,
+        let Some(parameter) = ChangesParameter::parse(&name) else {
+            return;
         };
         if pair.value.is_empty() {
             return;
         }
-        let is_first = match path {
-            "after" => self.after.is_none(),
-            _ => self.limit.is_none(),
-        };
-        let mut value = String::new();
-        let parsed = if !is_first {
-            Err((Code::Duplicate, "is given twice".to_owned()))
-        } else if let Err(error) = decode_into(pair.value, &mut value) {
-            Err((Code::InvalidEncoding, error.to_string()))
-        } else if path == "after" {
-            self.read_after(&value, log)
-        } else {
-            self.read_limit(&value)
-        };
-        let received = cut_lossy(pair.value);
-        if let Err((code, message)) = parsed {
-            let issue = Issue::new(Some(path.into()), code, message, &received);
-            self.issues.push(issue);
+        if let Err((code, message)) = self.read_value(parameter, pair.value, log) {
+            let path = Some(parameter.name().into());
+            let received = cut_lossy(pair.value);
+            self.issues.push(Issue::new(path, code, message, &received));
         }
     }
 
-    fn read_after(&mut self, text: &str, log: Option<&str>) -> Result<(), (Code, String)> {
-        self.after = Some(None);
-        match parse_cursor(text, log) {
-            Ok(cursor) => {
-                self.after = Some(Some(cursor));
-                Ok(())
-            }
-            Err(message) => Err((Code::InvalidCursor, message.to_owned())),
+    fn read_value(
+        &mut self,
+        parameter: ChangesParameter,
+        value: &[u8],
+        log: Option<&str>,
+    ) -> Result<(), (Code, Cow<'static, str>)> {
+        if self.seen.contains(&parameter) {
+            return Err((Code::Duplicate, "is given twice".into()));
         }
+        let mut text = String::new();
+        if let Err(error) = decode_into(value, &mut text) {
+            return Err((Code::InvalidEncoding, error.to_string().into()));
+        }
+        self.seen.push(parameter);
+        match parameter {
+            ChangesParameter::After => match parse_cursor(&text, log) {
+                Ok(cursor) => self.after = Some(cursor),
+                Err(message) => return Err((Code::InvalidCursor, message.into())),
+            },
+            ChangesParameter::Limit => self.limit = Some(parse_limit(&text)?),
+        }
+        Ok(())
     }
+}
 
-    fn read_limit(&mut self, text: &str) -> Result<(), (Code, String)> {
-        self.limit = Some(None);
-        let message = format!("must be an integer from 1 to {LIMIT_MAX}");
-        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err((Code::InvalidType, message));
-        }
-        match text.parse() {
-            Ok(limit @ 1..=LIMIT_MAX) => {
-                self.limit = Some(Some(limit));
-                Ok(())
-            }
-            _ => Err((Code::OutOfRange, message)),
-        }
+fn parse_limit(text: &str) -> Result<usize, (Code, Cow<'static, str>)> {
+    let message = format!("must be an integer from 1 to {LIMIT_MAX}").into();
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err((Code::InvalidType, message));
+    }
+    match text.parse() {
+        Ok(limit @ 1..=LIMIT_MAX) => Ok(limit),
+        _ => Err((Code::OutOfRange, message)),
     }
 }
 

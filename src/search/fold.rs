@@ -43,24 +43,45 @@ pub fn find_folded(
         // Folding ASCII changes no length.
         return ranges;
     }
-    let mut pieces = pieces(text);
-    let mut start = 0;
-    let mut end = 0;
-    let mut folded_end = 0;
-    let mut piece_at = |folded_at: usize| {
-        while folded_end <= folded_at
-            && let Some((piece, folded_len)) = pieces.next()
-        {
-            (start, end) = (end, end + piece.len());
-            folded_end += folded_len;
-        }
-        start..end
-    };
+    let mut cursor = PieceCursor::new(pieces(text));
     for range in &mut ranges {
-        let first = piece_at(range.start);
-        *range = first.start..piece_at(range.end - 1).end;
+        let first = cursor.piece_at(range.start);
+        let last = cursor.piece_at(range.end - 1);
+        *range = first.start..last.end;
     }
     ranges
+}
+
+/// Finds the pieces of a text by positions in the folded text, which must ascend.
+struct PieceCursor<P> {
+    /// The pieces that follow.
+    rest: P,
+    /// The byte range in the original text of the piece that was read last.
+    piece: Range<usize>,
+    /// Where this piece ends in the folded text.
+    folded_end: usize,
+}
+
+impl<'t, P: Iterator<Item = (&'t str, usize)>> PieceCursor<P> {
+    fn new(pieces: P) -> PieceCursor<P> {
+        PieceCursor {
+            rest: pieces,
+            piece: 0..0,
+            folded_end: 0,
+        }
+    }
+
+    /// Returns the byte range in the original text of the piece whose folded form contains the byte `folded_at`.
+    fn piece_at(&mut self, folded_at: usize) -> Range<usize> {
+        while self.folded_end <= folded_at
+            && let Some((piece, folded_len)) = self.rest.next()
+        {
+            let start = self.piece.end;
+            self.piece = start..start + piece.len();
+            self.folded_end += folded_len;
+        }
+        self.piece.clone()
+    }
 }
 
 /// Splits `text` into pieces that can be folded separately, each with the length of its folded form.

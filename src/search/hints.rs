@@ -97,7 +97,7 @@ pub fn hints<'i>(
         searches.suggest(parameter, rest, &before, " would match");
     }
     let (wanted, excluded) = terms(filter.words.or_else(|| Words::parse(filter.text?)));
-    let all = join(&wanted);
+    let all = join_terms(&wanted);
     if filter.words.is_some()
         && !excluded.is_empty()
         && let Some(words) = Words::parse(&all)
@@ -106,7 +106,7 @@ pub fn hints<'i>(
             words: Some(words),
             ..filter
         };
-        let before = format!("without {},", cut(&join(&excluded)));
+        let before = format!("without {},", cut(&join_terms(&excluded)));
         searches.suggest(Parameter::Words, rest, &before, " would match");
     }
     for term in telling_terms(wanted) {
@@ -197,7 +197,7 @@ fn terms(words: Option<Words<'_>>) -> (Vec<Term<'_>>, Vec<Term<'_>>) {
     terms.partition(|term| !term.is_excluded)
 }
 
-fn join(terms: &[Term<'_>]) -> String {
+fn join_terms(terms: &[Term<'_>]) -> String {
     let terms: Vec<String> = terms.iter().map(Term::to_string).collect();
     terms.join(" ")
 }

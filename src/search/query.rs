@@ -19,7 +19,7 @@ use crate::model::Rating;
 use crate::model::insights::Polarity;
 use crate::wire::date::{Date, parse_date};
 use crate::wire::form::{decode_into, decode_path, pairs};
-use crate::wire::json::quote;
+use crate::wire::json::value_text;
 use crate::wire::text::{cut, cut_lossy};
 
 /// Largest number of pairs in a query string; with more pairs the request is rejected.
@@ -85,12 +85,16 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
     }
     count += all.count();
     if count > PAIRS_MAX {
-        let message = "must have at most 64 parameters";
-        let received = count.to_string();
-        builder.push_issue_with(|| Issue::new(None, Code::TooMany, message, &received));
+        builder.push_issue_with(|| too_many_parameters(count));
     }
     builder.buffers.decoded = decoded;
     builder.finish()
+}
+
+/// Returns the issue of a request with `count` parameters, more than [`PAIRS_MAX`].
+pub(super) fn too_many_parameters(count: usize) -> Issue {
+    let message = format!("must have at most {PAIRS_MAX} parameters");
+    Issue::new(None, Code::TooMany, message, &count.to_string())
 }
 
 /// Parses the path segment of `/api/reviews/since/{date}`, percent-encoded or not.
@@ -311,7 +315,7 @@ impl<'b> Builder<'b> {
             Value::Number(_) => parameter.is_number(),
             Value::Array(_) | Value::Object(_) => false,
         };
-        let received = quote(value);
+        let received = value_text(value);
         if fits {
             return self.text(parameter, &received);
         }
@@ -439,7 +443,8 @@ impl<'b> Builder<'b> {
                 self.query.include = Include::parse(text).ok_or(fault(Code::UnknownValue))?;
             }
             Parameter::Cursor if text.len() > CURSOR_BYTES_MAX => {
-                return Err((Code::TooLong, "must be at most 256 bytes".into()));
+                let message = format!("must be at most {CURSOR_BYTES_MAX} bytes");
+                return Err((Code::TooLong, message.into()));
             }
             Parameter::Cursor => {
                 self.query.cursor = Some(Cursor::parse(text).ok_or(fault(Code::InvalidCursor))?);
@@ -452,7 +457,8 @@ impl<'b> Builder<'b> {
     /// Appends the folded text to the buffer and records its range.
     fn fold(&mut self, parameter: Parameter, text: &str) -> Result<(), Fault> {
         if text.len() > TEXT_BYTES_MAX {
-            return Err((Code::TooLong, "must be at most 1024 bytes".into()));
+            let message = format!("must be at most {TEXT_BYTES_MAX} bytes");
+            return Err((Code::TooLong, message.into()));
         }
         let start = self.buffers.folded.len();
         fold_into(text, &mut self.buffers.folded);

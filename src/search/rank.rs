@@ -164,7 +164,7 @@ fn exact_words(words: Words<'_>) -> Option<String> {
 /// and words that only ask, unless nothing else is left. A word with a subject is no function word.
 fn ranking_words(words: Words<'_>) -> Vec<RankingWord<'_>> {
     let terms: Vec<Term<'_>> = words.terms().filter(is_ranking).collect();
-    let language = language_of(&terms);
+    let language = language_bit_of(&terms);
     let mut ranking: Vec<RankingWord<'_>> = Vec::new();
     let mut others: Vec<Term<'_>> = Vec::new();
     let mut rest = terms.iter().peekable();
@@ -195,7 +195,7 @@ fn ranking_words(words: Words<'_>) -> Vec<RankingWord<'_>> {
 
 /// Returns `terms` without function words and words that only ask for reviews; all of them if nothing else is left.
 pub fn telling_terms(terms: Vec<Term<'_>>) -> Vec<Term<'_>> {
-    let language = language_of(&terms);
+    let language = language_bit_of(&terms);
     let telling = terms.iter().filter(|term| is_telling(term, language));
     let telling: Vec<Term<'_>> = telling.copied().collect();
     if telling.is_empty() { terms } else { telling }
@@ -252,7 +252,7 @@ fn factor_of(preference: Preference, rating: Rating) -> u32 {
 }
 
 /// Returns the bit of the language that has most of `terms` among its function words; the first among equals.
-fn language_of(terms: &[Term<'_>]) -> u32 {
+fn language_bit_of(terms: &[Term<'_>]) -> u32 {
     let mut counts = [0_u32; u32::BITS as usize];
     for term in terms {
         let languages = languages_of_function_word(term.text);

@@ -164,7 +164,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         let after: &[u8] = if is_cut { b"" } else { &[START] };
         self.find(tree, &[RARE, START], part.as_bytes(), after, memory);
         for (number, sign) in COMMON_SIGNS.iter().enumerate() {
-            let needle = join(&mut memory.needle, &[&[*sign], text.as_bytes()]);
+            let needle = fill_needle(&mut memory.needle, &[&[*sign], text.as_bytes()]);
             if let Some((postings, _)) = tree.find(needle) {
                 let counted = &mut self.after_signs;
                 counted.signs |= 1 << number;
@@ -185,7 +185,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         memory: &mut Memory,
     ) {
         memory.work.spend(LOOKUP);
-        let needle = join(&mut memory.needle, &[before, part, after]);
+        let needle = fill_needle(&mut memory.needle, &[before, part, after]);
         if let Some((postings, is_exact)) = tree.find(needle) {
             self.needles.push(Needle {
                 before,
@@ -266,7 +266,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
                 continue;
             }
             let before = std::slice::from_ref(sign);
-            let found = tree.find(join(buffer, &[before, self.term.text.as_bytes()]));
+            let found = tree.find(fill_needle(buffer, &[before, self.term.text.as_bytes()]));
             if let Some((postings, exact)) = found {
                 let needle = Needle {
                     before: b"",
@@ -290,7 +290,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         if !self.term.ends_word || !found.exact || is_leaf(found.postings) {
             return each(found.postings, found.exact && !self.term.ends_word);
         }
-        let needle = join(buffer, &[before, self.term.text.as_bytes()]);
+        let needle = fill_needle(buffer, &[before, self.term.text.as_bytes()]);
         let after = tree.bytes_after(needle);
         if after.is_empty() {
             // The tree ends here, at its greatest depth.
@@ -700,7 +700,7 @@ fn is_leaf(postings: Postings<'_>) -> bool {
 }
 
 /// Replaces `needle` by `parts`.
-fn join<'n>(needle: &'n mut Vec<u8>, parts: &[&[u8]]) -> &'n mut Vec<u8> {
+fn fill_needle<'n>(needle: &'n mut Vec<u8>, parts: &[&[u8]]) -> &'n mut Vec<u8> {
     needle.clear();
     for part in parts {
         needle.extend_from_slice(part);

@@ -64,58 +64,14 @@ fn words_of_run(run: &str) -> impl Iterator<Item = &str> {
 impl WordIndex {
     /// Collects the words of `reviews`, whose folded texts are in `arena`.
     pub(super) fn build(arena: &Arena, reviews: &[Review]) -> WordIndex {
-        let mut languages: Vec<LanguageBuilder<'_>> = Vec::new();
-        let mut counts: Vec<u32> = Vec::new();
-        let mut stems: Vec<u32> = Vec::new();
-        let mut subjects: Vec<SubjectNumber> = Vec::new();
-        let mut subject_lists: Vec<PostingsBuilder> = Vec::new();
-        subject_lists.resize_with(subjects_len(), PostingsBuilder::default);
-        let usual = usual_language(reviews);
+        let mut builder = WordIndexBuilder::new();
+        let main_language = main_language(reviews);
         for (row, review) in (0..).zip(reviews) {
-            let language = language_of(review).unwrap_or(usual);
-            let algorithm = algorithm_of(language);
-            let seen = languages
-                .iter()
-                .position(|other| other.algorithm == algorithm);
-            let number = seen.unwrap_or(languages.len());
-            if seen.is_none() {
-                languages.push(LanguageBuilder::new(algorithm));
-            }
-            let language = &mut languages[number];
+            let language = primary_language(review).unwrap_or(main_language);
             let text = str::from_utf8(arena.text(row)).unwrap_or_default();
-            stems.clear();
-            stems.extend(words_of(text).map(|word| language.stem_of(word)));
-            counts.push(stems.len() as u32);
-            stems.sort_unstable();
-            subjects.clear();
-            for same in stems.chunk_by(|left, right| left == right) {
-                let stem = same[0] as usize;
-                language.lists[stem].push(row, same.len() as u32);
-                let of_stem = language.subjects[stem];
-                for _ in same {
-                    subjects.extend(of_stem);
-                }
-            }
-            subjects.sort_unstable();
-            for same in subjects.chunk_by(|left, right| left == right) {
-                subject_lists[usize::from(same[0])].push(row, same.len() as u32);
-            }
+            builder.add(row, algorithm_of(language), text);
         }
-        let mut index = WordIndex {
-            lengths: relative_lengths(&counts),
-            ..WordIndex::default()
-        };
-        for list in subject_lists {
-            let start = index.postings.len();
-            index.postings.extend_from_slice(&list.bytes);
-            index.subjects.push(start..index.postings.len());
-        }
-        for language in languages {
-            let language = language.finish(&mut index.postings);
-            index.languages.push(language);
-        }
-        index.postings.shrink_to_fit();
-        index
+        builder.finish()
     }
 
     /// Calls `each` with the rows of reviews that have a form of the folded `word`, and the number of such words in them.
@@ -153,11 +109,13 @@ impl WordIndex {
 
     /// Returns the size in bytes.
     pub(super) fn memory(&self) -> u64 {
-        let mut bytes = self.postings.len() + self.subjects.len() * 16 + self.lengths.len();
+        let mut bytes = size_of_val(&*self.postings)
+            + size_of_val(&*self.subjects)
+            + size_of_val(&*self.lengths);
         for language in &self.languages {
-            bytes += language.stems.len();
-            bytes += language.stem_ends.len() * 4;
-            bytes += language.postings_ends.len() * 8;
+            bytes += language.stems.len()
+                + size_of_val(&*language.stem_ends)
+                + size_of_val(&*language.postings_ends);
         }
         bytes as u64
     }
@@ -193,14 +151,15 @@ impl LanguageWords {
     }
 }
 
-fn language_of(review: &Review) -> Option<&str> {
+/// Returns the primary language of the tag of a review: "pt" of "pt-BR".
+fn primary_language(review: &Review) -> Option<&str> {
     review.language.as_deref()?.split('-').next()
 }
 
 /// Returns the language of most reviews; the first in the alphabet among equals, and empty if none is known.
-fn usual_language(reviews: &[Review]) -> &str {
+fn main_language(reviews: &[Review]) -> &str {
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-    for language in reviews.iter().filter_map(language_of) {
+    for language in reviews.iter().filter_map(primary_language) {
         *counts.entry(language).or_default() += 1;
     }
     let usual = counts.into_iter().rev().max_by_key(|(_, count)| *count);
@@ -217,6 +176,86 @@ fn relative_lengths(counts: &[u32]) -> Vec<u8> {
         lengths.push(u8::try_from(length).unwrap_or(LENGTH_MAX).min(LENGTH_MAX));
     }
     lengths
+}
+
+/// Collects the words of reviews.
+struct WordIndexBuilder<'t> {
+    languages: Vec<LanguageBuilder<'t>>,
+    /// The postings of each subject.
+    subject_lists: Vec<PostingsBuilder>,
+    /// The number of words of each review.
+    word_counts: Vec<u32>,
+    /// The stems of a review; a buffer.
+    stems: Vec<u32>,
+    /// The subjects of a review; a buffer.
+    subjects: Vec<SubjectNumber>,
+}
+
+impl<'t> WordIndexBuilder<'t> {
+    fn new() -> WordIndexBuilder<'t> {
+        let mut subject_lists = Vec::new();
+        subject_lists.resize_with(subjects_len(), PostingsBuilder::default);
+        WordIndexBuilder {
+            languages: Vec::new(),
+            subject_lists,
+            word_counts: Vec::new(),
+            stems: Vec::new(),
+            subjects: Vec::new(),
+        }
+    }
+
+    /// Adds the words of the `text` of the review at `row`, which is greater than that of the review before.
+    fn add(&mut self, row: u32, algorithm: Option<Algorithm>, text: &'t str) {
+        let number = self.language_number(algorithm);
+        let language = &mut self.languages[number];
+        self.stems.clear();
+        self.stems
+            .extend(words_of(text).map(|word| language.stem_of(word)));
+        self.word_counts.push(self.stems.len() as u32);
+        self.stems.sort_unstable();
+        self.subjects.clear();
+        for same in self.stems.chunk_by(|left, right| left == right) {
+            let stem = same[0] as usize;
+            language.lists[stem].push(row, same.len() as u32);
+            let of_stem = language.subjects[stem];
+            for _ in same {
+                self.subjects.extend(of_stem);
+            }
+        }
+        self.subjects.sort_unstable();
+        for same in self.subjects.chunk_by(|left, right| left == right) {
+            self.subject_lists[usize::from(same[0])].push(row, same.len() as u32);
+        }
+    }
+
+    /// Returns the index of the language with this `algorithm`, which is added if it is new.
+    fn language_number(&mut self, algorithm: Option<Algorithm>) -> usize {
+        let mut languages = self.languages.iter();
+        if let Some(known) = languages.position(|language| language.algorithm == algorithm) {
+            return known;
+        }
+        self.languages.push(LanguageBuilder::new(algorithm));
+        self.languages.len() - 1
+    }
+
+    /// Joins the postings of all subjects and stems.
+    fn finish(self) -> WordIndex {
+        let mut index = WordIndex {
+            lengths: relative_lengths(&self.word_counts),
+            ..WordIndex::default()
+        };
+        for list in self.subject_lists {
+            let start = index.postings.len();
+            index.postings.extend_from_slice(&list.bytes);
+            index.subjects.push(start..index.postings.len());
+        }
+        for language in self.languages {
+            let language = language.finish(&mut index.postings);
+            index.languages.push(language);
+        }
+        index.postings.shrink_to_fit();
+        index
+    }
 }
 
 /// The stems of one language while reviews are read.

@@ -16,7 +16,7 @@ use tracing::{info, warn};
 use crate::clock;
 use crate::dataset::{self, Decoded, Files, Problems};
 use crate::http::{ServedState, SettingsError};
-use crate::insights::{self, ReviewReadings};
+use crate::insights::{self, IsCancelled, ReviewReadings};
 use crate::model::Dataset;
 use crate::model::notices::NoticeSetting;
 use crate::notices;
@@ -215,19 +215,18 @@ impl Loader {
         Some(decoded.dataset.updated_at)
     }
 
-    /// Builds the state to serve, and remembers its date and changes. `None` if `cancelled` returns true, which must then
-    /// stay true.
+    /// Builds the state to serve, and remembers its date and changes. `None` if it is cancelled.
     ///
     /// A large dataset is served before its insights are derived: until then it has those of the `previous` snapshot, or none.
     pub(super) fn build(
         &mut self,
         decoded: Decoded,
         previous: Option<&Snapshot>,
-        cancelled: &(dyn Fn() -> bool + Sync),
+        cancelled: IsCancelled<'_>,
     ) -> Result<Option<BuiltState>, LoadError> {
         let text_bytes = text_bytes(&decoded.dataset);
         let settings = self.snapshot_settings(text_bytes);
-        let built = Snapshot::without_insights_unless(&decoded.dataset, &settings, cancelled);
+        let built = Snapshot::build_without_insights(&decoded.dataset, &settings, cancelled);
         let Some(snapshot) = built else {
             return Ok(None);
         };
@@ -300,11 +299,11 @@ impl Deferred {
     }
 
     /// Returns the snapshot with its insights; reviews that are in the `previous` readings are not read again. `None` if
-    /// `cancelled` returns true.
+    /// it is cancelled.
     pub(super) fn whole(
         &self,
         previous: Option<&ReviewReadings>,
-        cancelled: &(dyn Fn() -> bool + Sync),
+        cancelled: IsCancelled<'_>,
     ) -> Option<Snapshot> {
         let dataset = &self.decoded.dataset;
         let document = insights::document_after(dataset, previous, self.threads, cancelled)?;

@@ -16,6 +16,7 @@ mod tallies;
 mod verifications;
 
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 use std::thread;
@@ -24,7 +25,7 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use crate::dataset::publish;
-use crate::insights::{self, ReviewReadings};
+use crate::insights::{self, IsCancelled, ReviewReadings};
 use crate::model::insights::{ByPolarity, Insights};
 use crate::model::photo_digest;
 use crate::model::site::Site;
@@ -89,8 +90,8 @@ pub struct Snapshot {
     pub tallies: Tallies,
     /// How the published reviews were verified.
     pub verifications: Verifications,
-    /// The digests of the pictures that published reviews have and that the business stores itself; no other file is served.
-    photos: Arc<HashSet<String>>,
+    /// The digests of the pictures, of reviews and of their authors, that the business stores itself; no other file is served.
+    pictures: Arc<HashSet<String>>,
     /// The first 8 hexadecimal digits of `digest`.
     version: String,
     /// The last change of each review, by row.
@@ -137,8 +138,8 @@ impl Documents {
         let json = Bytes::from(published.reviews_json);
         let offsets = published.offsets;
         // Both hash the document: as a whole, and up to the end of each day.
-        let (reviews, since) = beside(
-            settings,
+        let (reviews, since) = run_both(
+            settings.index.threads,
             || resource(dataset, json.clone(), "application/json"),
             || SinceTable::build(&dataset.reviews, &json, &offsets, &dataset.removed),
         );
@@ -181,7 +182,7 @@ impl Snapshot {
     #[must_use]
     pub fn build(dataset: Dataset, settings: &SnapshotSettings) -> Snapshot {
         let never = &|| false;
-        let snapshot = Snapshot::without_insights_unless(&dataset, settings, never);
+        let snapshot = Snapshot::build_without_insights(&dataset, settings, never);
         let snapshot = snapshot.expect("nothing cancels it");
         let document = insights::document(&dataset, settings.index.threads, never);
         snapshot.with_insights(document.expect("nothing cancels it"))
@@ -190,18 +191,18 @@ impl Snapshot {
     /// Builds everything except the insights, which [`Snapshot::with_insights`] adds: O(bytes of text), a few seconds
     /// for 100,000 reviews. With more than one thread, documents and index are built in parallel.
     ///
-    /// `None` if `cancelled` returns true; once it has done so, it must go on to.
+    /// `None` if it is cancelled.
     ///
     /// # Panics
     /// If the renderer and the index disagree about the number of reviews, which would be a bug.
     #[must_use]
-    pub fn without_insights_unless(
+    pub fn build_without_insights(
         dataset: &Dataset,
         settings: &SnapshotSettings,
-        cancelled: &(dyn Fn() -> bool + Sync),
+        cancelled: IsCancelled<'_>,
     ) -> Option<Snapshot> {
-        let (index, documents) = beside(
-            settings,
+        let (index, documents) = run_both(
+            settings.index.threads,
             || {
                 Index::build_unless(
                     &dataset.reviews,
@@ -219,10 +220,8 @@ impl Snapshot {
             index.len() as usize + 1,
             "the index holds every published review, and each has an offset"
         );
-        let with_text = dataset
-            .reviews
-            .iter()
-            .filter(|review| !review.text.is_empty());
+        let reviews = dataset.reviews.iter();
+        let with_text = reviews.filter(|review| !review.text.is_empty()).count();
         let digest = dataset.digest;
         Some(Snapshot {
             digest,
@@ -236,11 +235,11 @@ impl Snapshot {
             taxonomy: dataset.taxonomy.clone(),
             editorial: dataset.editorial.clone(),
             site: dataset.site.clone(),
-            with_text: with_text.count() as u32,
+            with_text: with_text as u32,
             unverified_count: dataset.unverified_count,
             tallies: Tallies::of(&dataset.reviews),
             verifications: Verifications::of(&dataset.reviews),
-            photos: Arc::new(photos(&dataset.reviews)),
+            pictures: Arc::new(picture_digests(&dataset.reviews)),
             version: hex(&digest[..4]),
             modified: dataset.reviews.iter().map(Review::modified).collect(),
             offsets: documents.offsets.into(),
@@ -278,8 +277,8 @@ impl Snapshot {
     }
 
     /// Returns the digests of the pictures that the business stores itself, in no order.
-    pub fn photo_digests(&self) -> impl Iterator<Item = &str> {
-        self.photos.iter().map(String::as_str)
+    pub fn picture_digests(&self) -> impl Iterator<Item = &str> {
+        self.pictures.iter().map(String::as_str)
     }
 
     /// Tells whether the snapshot has insights that were derived from its own dataset.
@@ -349,8 +348,8 @@ impl Snapshot {
 
     /// Tells whether a published review has the picture with this digest, in hexadecimal digits.
     #[must_use]
-    pub fn has_photo(&self, digest: &str) -> bool {
-        self.photos.contains(digest)
+    pub fn has_picture(&self, digest: &str) -> bool {
+        self.pictures.contains(digest)
     }
 
     /// Returns the dataset's version: the first 8 hex digits of its digest.
@@ -376,7 +375,7 @@ impl Snapshot {
     /// # Panics
     /// If `row` is not a row of this snapshot; rows come from its own index.
     #[must_use]
-    pub fn review(&self, row: Row) -> &[u8] {
+    pub fn review_json(&self, row: Row) -> &[u8] {
         &self.reviews.body[self.span(row)]
     }
 
@@ -392,7 +391,7 @@ impl Snapshot {
     /// If `row` is not a row of this snapshot; rows come from its own index.
     #[must_use]
     pub(crate) fn stored_review(&self, row: Row) -> StoredReview<'_> {
-        StoredReview::parse(self.review(row))
+        StoredReview::parse(self.review_json(row))
     }
 
     /// Parses the author and the text of the review in `row`, which costs less than all of it.
@@ -400,8 +399,8 @@ impl Snapshot {
     /// # Panics
     /// If `row` is not a row of this snapshot; rows come from its own index.
     #[must_use]
-    pub(crate) fn authored_text(&self, row: Row) -> AuthoredText<'_> {
-        AuthoredText::parse(self.review(row))
+    pub(crate) fn author_and_text(&self, row: Row) -> AuthoredText<'_> {
+        AuthoredText::parse(self.review_json(row))
     }
 
     /// Returns the review in `row` as a value of its own, with the URLs of its pictures: some microseconds for each
@@ -410,13 +409,13 @@ impl Snapshot {
     /// # Panics
     /// If `row` is not a row of this snapshot; rows come from its own index.
     #[must_use]
-    pub(crate) fn published_review(&self, row: Row) -> Review {
-        serde_json::from_slice(self.review(row)).expect("the snapshot rendered a review")
+    pub(crate) fn owned_review(&self, row: Row) -> Review {
+        serde_json::from_slice(self.review_json(row)).expect("the snapshot rendered a review")
     }
 
-    /// Like [`Snapshot::review`], but shares the stored bytes instead of borrowing them.
+    /// Like [`Snapshot::review_json`], but shares the stored bytes instead of borrowing them.
     #[must_use]
-    pub fn review_shared(&self, row: Row) -> Bytes {
+    pub fn review_json_shared(&self, row: Row) -> Bytes {
         self.reviews.body.slice(self.span(row))
     }
 
@@ -484,7 +483,7 @@ impl Snapshot {
             after,
             limit,
             |row| self.index.id(row),
-            |row| self.review(row).len(),
+            |row| self.review_json(row).len(),
         )
     }
 
@@ -506,7 +505,9 @@ impl<'s> UnchangedRows<'s> {
         let mut rows = Vec::with_capacity(previous.len() as usize);
         for row in (0..previous.len()).map(Row) {
             let found = current.index.row_of_id(previous.index.id(row));
-            rows.push(found.filter(|found| current.review(*found) == previous.review(row)));
+            rows.push(
+                found.filter(|found| current.review_json(*found) == previous.review_json(row)),
+            );
         }
         UnchangedRows { previous, rows }
     }
@@ -529,21 +530,21 @@ impl<'s> UnchangedRows<'s> {
 }
 
 /// Returns the digests of the pictures of these reviews that the business stores itself.
-fn photos(reviews: &[Review]) -> HashSet<String> {
+fn picture_digests(reviews: &[Review]) -> HashSet<String> {
     let urls = reviews.iter().flat_map(Review::picture_urls);
     urls.filter_map(photo_digest).map(str::to_owned).collect()
 }
 
 /// Runs `main` and `other` and returns both results. With several threads, `other` runs on its own thread, unless that
 /// cannot be started.
-fn beside<T, U: Send>(
-    settings: &SnapshotSettings,
+fn run_both<T, U: Send>(
+    threads: NonZeroUsize,
     main: impl FnOnce() -> T,
     other: impl Fn() -> U + Sync,
 ) -> (T, U) {
     thread::scope(|scope| {
         let mut spawned = None;
-        if settings.index.threads.get() > 1 {
+        if threads.get() > 1 {
             spawned = thread::Builder::new().spawn_scoped(scope, &other).ok();
         }
         let main = main();

@@ -32,7 +32,7 @@ fn neighbors_are_one_run_with_the_commas_between_them() {
     ];
     for page in pages {
         let rows: Vec<Row> = page.iter().map(|row| Row(*row)).collect();
-        let each: Vec<&[u8]> = rows.iter().map(|row| snapshot.review(*row)).collect();
+        let each: Vec<&[u8]> = rows.iter().map(|row| snapshot.review_json(*row)).collect();
         let runs: Vec<&[u8]> = snapshot.runs(&rows).collect();
         assert_eq!(runs.join(&b','), each.join(&b','), "{page:?}");
     }

@@ -21,7 +21,7 @@ fn early() -> (Server, Snapshot) {
 }
 
 fn without_insights(dataset: &Dataset) -> Snapshot {
-    Snapshot::without_insights_unless(dataset, &snapshot_settings(), &|| false).unwrap()
+    Snapshot::build_without_insights(dataset, &snapshot_settings(), &|| false).unwrap()
 }
 
 /// Derives the insights of `dataset`, from which `snapshot` was made, and publishes them.

@@ -75,19 +75,19 @@ impl Date {
     /// Returns the year, 1 to 9999.
     #[must_use]
     pub fn year(self) -> u16 {
-        self.civil().0
+        self.civil().year
     }
 
     /// Returns the month, 1 to 12.
     #[must_use]
     pub fn month(self) -> u8 {
-        self.civil().1
+        self.civil().month
     }
 
     /// Returns the day of the month, 1 to 31.
     #[must_use]
     pub fn day(self) -> u8 {
-        self.civil().2
+        self.civil().day
     }
 
     /// Returns the first second of the day, 00:00:00Z.
@@ -96,8 +96,16 @@ impl Date {
         Timestamp((i64::from(self.0) - EPOCH_DAYS) * DAY_S)
     }
 
-    /// Year, month and day: the inverse of `new`, over eras of 400 years that all have the same length.
-    fn civil(self) -> (u16, u8, u8) {
+    /// Returns the number of its month, counted from January of the year 0.
+    #[must_use]
+    pub fn month_number(self) -> u32 {
+        let CivilDay { year, month, .. } = self.civil();
+        u32::from(year) * 12 + u32::from(month) - 1
+    }
+
+    /// Returns year, month and day: the inverse of `new`, by Howard Hinnant's `civil_from_days`. It computes with eras of 400
+    /// years, which all have the same number of days, and with years that begin in March.
+    fn civil(self) -> CivilDay {
         let days = self.0 + MARCH_TO_JANUARY;
         let era = days / 146_097;
         let day_of_era = days % 146_097;
@@ -112,8 +120,19 @@ impl Date {
             march_month - 9
         };
         let year = era * 400 + year_of_era + u32::from(month <= 2);
-        (year as u16, month as u8, day as u8)
+        CivilDay {
+            year: year as u16,
+            month: month as u8,
+            day: day as u8,
+        }
     }
+}
+
+/// A day of the Gregorian calendar.
+struct CivilDay {
+    year: u16,
+    month: u8,
+    day: u8,
 }
 
 /// A date is the text `YYYY-MM-DD`.
@@ -133,7 +152,7 @@ impl Serialize for Date {
 /// Writes `YYYY-MM-DD` (RFC 3339 §5.6), always ten ASCII bytes.
 impl fmt::Display for Date {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day) = self.civil();
+        let CivilDay { year, month, day } = self.civil();
         write!(formatter, "{year:04}-{month:02}-{day:02}")
     }
 }
@@ -177,7 +196,8 @@ impl Timestamp {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
-        parse_timestamp(text.as_bytes()).ok_or_else(|| D::Error::custom("not a time"))
+        parse_timestamp(text.as_bytes())
+            .ok_or_else(|| D::Error::custom("is not a time such as 2026-11-21T09:00:00Z"))
     }
 }
 

@@ -195,7 +195,7 @@ pub fn push_strings<'s>(out: &mut Vec<u8>, values: impl IntoIterator<Item = &'s 
 /// Returns a value as messages quote it: a scalar as its text, an array or object as its type.
 ///
 /// A number is quoted as its shortest equal decimal, without an exponent: `5.0` is `5`.
-pub fn quote(value: &Value) -> Cow<'_, str> {
+pub fn value_text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
         Value::Array(_) => "an array".into(),

@@ -38,7 +38,10 @@ pub(super) fn changes<'s>(served: &'s ServedState, head: &RequestHead) -> Reply<
 /// Renders the changes, and the parameters of `query` that were ignored.
 fn render(snapshot: &Snapshot, page: &ChangesPage, query: &ChangesQuery) -> Vec<u8> {
     // Each with its comma.
-    let lengths = page.rows.iter().map(|row| snapshot.review(*row).len() + 1);
+    let lengths = page
+        .rows
+        .iter()
+        .map(|row| snapshot.review_json(*row).len() + 1);
     let reviews_bytes: usize = lengths.sum();
     let removed_bytes = page.removed.len() * REMOVAL_BYTES;
     let mut body = Vec::with_capacity(reviews_bytes + removed_bytes + OTHER_BYTES);
@@ -54,7 +57,7 @@ fn render(snapshot: &Snapshot, page: &ChangesPage, query: &ChangesQuery) -> Vec<
         if number > 0 {
             changed.push(b',');
         }
-        changed.extend_from_slice(snapshot.review(*row));
+        changed.extend_from_slice(snapshot.review_json(*row));
     }
     changed.push(b']');
     let removed = object.key("removed");

@@ -70,7 +70,7 @@ pub(super) fn feed<'s>(
             let newest = Query::new(query.filter, Sort::Newest, FEED_REVIEWS_MAX as u8);
             let page = rank::search(&snapshot.index, &newest, scratch);
             let rows = page.rows.iter();
-            let reviews: Vec<Review> = rows.map(|row| snapshot.published_review(*row)).collect();
+            let reviews: Vec<Review> = rows.map(|row| snapshot.owned_review(*row)).collect();
             let body = render(snapshot, format, head.query(), &reviews);
             Reply::Serve(representation, Body::made(body))
         })
@@ -96,14 +96,14 @@ fn render(snapshot: &Snapshot, format: FeedFormat, query: &str, reviews: &[Revie
 /// Returns `query` with escapes for the bytes that the query of a URI must not contain (RFC 3986 §3.4).
 fn escape_query(query: &str) -> String {
     let mut escaped = String::with_capacity(query.len() + 16);
-    percent_encode(query.as_bytes(), starts_plain, |piece| {
+    percent_encode(query.as_bytes(), begins_plain_query, |piece| {
         escaped.extend(piece.iter().copied().map(char::from));
     });
     escaped
 }
 
 /// Tells whether the first byte of `rest` may stand in the query of a URI.
-fn starts_plain(rest: &[u8]) -> bool {
+fn begins_plain_query(rest: &[u8]) -> bool {
     match rest {
         [b'%', ..] => is_escape(rest),
         [byte, ..] => byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?".contains(byte),

@@ -86,7 +86,7 @@ fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead) -> Reply<'s
         ..json_representation(served, &tag)
     };
     evaluate(head, representation, |representation| {
-        Reply::Serve(representation, Body::full(snapshot.review_shared(row)))
+        Reply::Serve(representation, Body::full(snapshot.review_json_shared(row)))
     })
 }
 

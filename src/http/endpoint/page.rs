@@ -83,8 +83,7 @@ pub(super) fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead) 
     };
     evaluate(head, representation, |representation| {
         MEMORY.with_borrow_mut(|memory| {
-            let PageMemory { buffers, scratch } = memory;
-            let html = pages.review(row, language, buffers, scratch);
+            let html = pages.review(row, language, &mut memory.scratch);
             Reply::Serve(representation, Body::made(html.into_bytes()))
         })
     })

@@ -37,7 +37,7 @@ pub(super) fn photo<'s>(
 ) -> Reply<'s> {
     static JPEG: HeaderValue = HeaderValue::from_static("image/jpeg");
     let directory = match &app.media {
-        Some(directory) if served.snapshot().has_photo(digest) => directory,
+        Some(directory) if served.snapshot().has_picture(digest) => directory,
         _ => return Reply::Refuse(HttpError::UnknownPath),
     };
     let tag = EntityTag::of(&[digest.as_bytes()]);

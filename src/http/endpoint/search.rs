@@ -79,7 +79,10 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead) -> Reply<'
                 let link = next_link(&snapshot.base_url, head.query(), &envelope.cursor);
                 representation.link = Some(link);
             }
-            Reply::Serve(representation, Body::made(join(snapshot, &page, envelope)))
+            Reply::Serve(
+                representation,
+                Body::made(render_page(snapshot, &page, envelope)),
+            )
         })
     })
 }
@@ -96,7 +99,7 @@ fn matches_of(snapshot: &Snapshot, page: &Page, query: &Query<'_>) -> Value {
 }
 
 /// Returns the body: the envelope around the stored bytes of the page's reviews, in one allocation of the exact size.
-fn join(snapshot: &Snapshot, page: &Page, envelope: &Envelope) -> Vec<u8> {
+fn render_page(snapshot: &Snapshot, page: &Page, envelope: &Envelope) -> Vec<u8> {
     // Reviews that follow each other in the stored array are one run; a comma follows each run but the last.
     let runs = snapshot.runs(&page.rows);
     let runs_bytes: usize = runs.map(|run| run.len() + 1).sum();
@@ -117,7 +120,7 @@ fn join(snapshot: &Snapshot, page: &Page, envelope: &Envelope) -> Vec<u8> {
 fn next_link(base_url: &str, query: &str, cursor: &[u8]) -> HeaderValue {
     // Escaping may turn each byte of the query into three.
     let bytes_max = base_url.len() + 3 * query.len() + cursor.len() + 64;
-    let link = arena::cut(bytes_max, |link| {
+    let link = arena::write_bytes(bytes_max, |link| {
         link.put_u8(b'<');
         link.put_slice(base_url.as_bytes());
         link.put_slice(b"/api/reviews/search?");
@@ -153,11 +156,13 @@ fn put_escaped(link: &mut impl BufMut, name_or_value: &[u8]) {
     if name_or_value.iter().all(|byte| is_plain(*byte)) {
         return link.put_slice(name_or_value);
     }
-    percent_encode(name_or_value, starts_plain, |piece| link.put_slice(piece));
+    percent_encode(name_or_value, begins_plain_value, |piece| {
+        link.put_slice(piece)
+    });
 }
 
 /// Tells whether the first byte of `rest` may stand in a value of a query as it is.
-fn starts_plain(rest: &[u8]) -> bool {
+fn begins_plain_value(rest: &[u8]) -> bool {
     match rest {
         [b'%', ..] => is_escape(rest),
         [byte, ..] => is_plain(*byte),

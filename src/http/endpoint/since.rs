@@ -54,7 +54,7 @@ fn tag_with(tag: EntityTag, ignored: &[IgnoredName]) -> EntityTag {
 
 /// Returns the bytes before the first of `matched` reviews.
 fn opening(matched: u32) -> Bytes {
-    arena::cut(OPENING_BYTES, |opening| {
+    arena::write_bytes(OPENING_BYTES, |opening| {
         // Cannot fail: the buffer grows if necessary.
         let _ = write!(
             opening,

@@ -2,9 +2,9 @@
 
 mod card;
 mod insights;
-mod listed;
 mod names;
 mod ratings;
+mod short_forms;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use crate::snapshot::Snapshot;
 
 pub(crate) use card::{AI_CATALOG, SERVER_CARD, ai_catalog, server_card};
 pub(super) use insights::{SECTIONS, percent};
-use listed::ListedReviews;
 pub(super) use names::Named;
 pub(super) use ratings::{distribution, mean, percent_of, replies};
+use short_forms::ShortForms;
 
 /// The lists, the introduction and the prepared responses for one snapshot.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub struct Catalog {
     pub(super) ratings: ResultJson,
     pub(super) names: ResultJson,
     pub(super) faq: ResultJson,
-    listed: ListedReviews,
+    short_forms: ShortForms,
 }
 
 impl Catalog {
@@ -92,7 +92,7 @@ impl Catalog {
             names: fit(names),
             faq: fit(json!({"faq": insights.faq})),
             business,
-            listed: ListedReviews::new(snapshot.len()),
+            short_forms: ShortForms::new(snapshot.len()),
             aspects,
             technicians,
             services,
@@ -115,8 +115,8 @@ impl Catalog {
     }
 
     /// Returns the short form of the review at `row`, with the address of its page.
-    pub(super) fn listed_review(&self, row: Row) -> Cow<'_, ResultJson> {
-        self.listed.of_row(&self.snapshot, row)
+    pub(super) fn short_form(&self, row: Row) -> Cow<'_, ResultJson> {
+        self.short_forms.of_row(&self.snapshot, row)
     }
 }
 

@@ -74,7 +74,7 @@ const REFUSED: &str = r#"
 {"name": "summarize_reviews", "arguments": {"technician": "zzz"}} => technician: is unknown
 {"name": "summarize_reviews", "arguments": []} => params.arguments must be an object
 {"name": "summarize_reviews", "arguments": {"since": 5}} => since: must be a string
-{"name": "summarize_reviews", "arguments": {"since": "LONGESTx"}} => since: must be a string
+{"name": "summarize_reviews", "arguments": {"since": "LONGESTx"}} => since: must be at most 1024 bytes
 {"name": "summarize_reviews", "arguments": {"year": "2024"}} => year: is not a known argument; the arguments are since, service, technician, aspect
 {"name": "draft_reply", "arguments": {"review_id": "nobody"}} => review_id: no published review
 "#;

@@ -17,7 +17,7 @@ use crate::search::query::{Parameter, TEXT_BYTES_MAX};
 use crate::search::run::{Scratch, run_within};
 use crate::search::work::Work;
 use crate::wire::date::{Date, parse_date};
-use crate::wire::json::quote;
+use crate::wire::json::value_text;
 use crate::wire::text::cut;
 
 /// Letters that a word of a phrase must have to tell what a service is.
@@ -29,7 +29,7 @@ const SERVICES_FEW: usize = 12;
 /// Jaro-Winkler similarity, from 0 to 1, from which an argument is near an unknown one.
 const LIKENESS_MIN: f64 = 0.8;
 
-/// Largest number of words read from an array; further ones are ignored.
+/// Largest number of words in an array.
 const WORDS_MAX: usize = 16;
 
 /// An argument that names a person, service or aspect.
@@ -112,12 +112,16 @@ impl<'v> Arguments<'v> {
         value.filter(|value| !value.is_null() && *value != "")
     }
 
-    /// Returns a required string of 1 to 1,024 bytes; empty after an issue, whose message is `rule`.
+    /// Returns a required string of 1 to 1,024 bytes; empty after an issue. `rule` is the message about a missing
+    /// argument, and one of another type.
     pub(in crate::mcp) fn text(&mut self, name: &'static str, rule: &'static str) -> &'v str {
         match self.argument(name) {
             Some(Value::String(text)) if text.len() <= TEXT_BYTES_MAX => return text,
-            Some(Value::String(text)) => self.push_issue(name, Code::TooLong, rule, text),
-            Some(other) => self.push_issue(name, Code::InvalidType, rule, &quote(other)),
+            Some(Value::String(text)) => {
+                let message = format!("must be at most {TEXT_BYTES_MAX} bytes");
+                self.push_issue(name, Code::TooLong, message, text);
+            }
+            Some(other) => self.push_issue(name, Code::InvalidType, rule, &value_text(other)),
             None => self.push_issue(name, Code::Missing, rule, ""),
         }
         ""
@@ -188,13 +192,17 @@ impl<'v> Arguments<'v> {
             Some(Value::Array(items)) => &items[..],
             Some(one) => std::slice::from_ref(one),
         };
+        if values.len() > WORDS_MAX {
+            let message = format!("must have at most {WORDS_MAX} entries");
+            self.push_issue(name, Code::TooMany, message, &values.len().to_string());
+        }
         let mut words = Vec::new();
         for value in values.iter().take(WORDS_MAX) {
             match choices.iter().find(|choice| value == **choice) {
                 Some(word) => words.push(*word),
                 None => {
                     let message = format!("must be one of {}", choices.join(", "));
-                    self.push_issue(name, Code::UnknownValue, message, &quote(value));
+                    self.push_issue(name, Code::UnknownValue, message, &value_text(value));
                 }
             }
         }
@@ -219,9 +227,12 @@ impl<'v> Arguments<'v> {
     }
 
     /// Returns `value`, or all issues as an error. A `value` of `None` must have an issue that says why.
+    ///
+    /// # Panics
+    /// If a `value` of `None` has no issue, which would be a bug.
     pub(in crate::mcp) fn finish_with<T>(self, value: Option<T>) -> Result<T, Issues> {
         self.issues.into_result()?;
-        value.ok_or_else(Issues::default)
+        Ok(value.expect("a value that could not be read has an issue"))
     }
 }
 
@@ -366,7 +377,7 @@ pub(super) fn unknown_argument(name: &str, value: &Value, known: &[&str]) -> Iss
         message.push_str(&known.join(", "));
     }
     let path = Some(name.to_owned().into());
-    Issue::new(path, Code::UnknownArgument, message, &quote(value))
+    Issue::new(path, Code::UnknownArgument, message, &value_text(value))
 }
 
 /// Returns the known name that is most similar to `name`, if one is similar enough.

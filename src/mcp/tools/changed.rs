@@ -11,7 +11,7 @@ use crate::search::issue::{Code, Issue, Issues};
 use crate::search::query::{Buffers, Builder, Parameter};
 use crate::snapshot::{ChangesPage, Snapshot};
 use crate::wire::date::Date;
-use crate::wire::json::{Array, Object, quote};
+use crate::wire::json::{Array, Object, value_text};
 
 /// What a model learns where the data have no record of changes.
 const NO_RECORD_HINT: &str = "there is no record of earlier changes: every review counts as changed when the data were first read";
@@ -50,7 +50,12 @@ fn read_cursor(members: &Members, snapshot: &Snapshot) -> Result<Option<ChangeCu
         Some(Value::String(text)) => text,
         Some(other) => {
             let message = "must be the next_cursor of an earlier response";
-            let issue = Issue::new(Some(name.into()), Code::InvalidType, message, &quote(other));
+            let issue = Issue::new(
+                Some(name.into()),
+                Code::InvalidType,
+                message,
+                &value_text(other),
+            );
             return Err(issue.into());
         }
     };
@@ -92,7 +97,7 @@ fn render(catalog: &Catalog, page: &ChangesPage, matched: u32) -> ResultJson {
         if at > 0 {
             json.push(b",");
         }
-        json.push_part(&catalog.listed_review(*row));
+        json.push_part(&catalog.short_form(*row));
     }
     let mut tail = b"],\"removed\":".to_vec();
     let mut removed = Array::begin(&mut tail);

@@ -54,7 +54,7 @@ pub(super) fn get_review(
     _work: &mut RequestWork,
 ) -> Result<ResultJson, Issues> {
     let row = find_review(catalog, members)?;
-    let mut json = catalog.snapshot.review(row).to_vec();
+    let mut json = catalog.snapshot.review_json(row).to_vec();
     let url = catalog.review_url(catalog.snapshot.index.id(row));
     add_text(&mut json, "url", &url);
     Ok(ResultJson::of(&json))
@@ -167,7 +167,7 @@ fn newest_reviews(catalog: &Catalog, figures: &ReviewFigures) -> ResultJson {
         if at > 0 {
             member.push(b",");
         }
-        member.push_part(&catalog.listed_review(*row));
+        member.push_part(&catalog.short_form(*row));
     }
     member.push(b"]");
     member

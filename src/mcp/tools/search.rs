@@ -11,9 +11,9 @@ use super::changed::list_changed;
 use super::lookup::title;
 use crate::mcp::catalog::{Catalog, Named};
 use crate::mcp::clean::clean;
-use crate::mcp::lean::BYTES_MAX;
 use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::{ANSWER_BYTES_MAX, NOT_READY, ResultJson, add_member, add_text};
+use crate::mcp::short_form::BYTES_MAX;
 use crate::model::Row;
 use crate::search::envelope::{HEAD_BYTES_MAX, push_head, push_tail};
 use crate::search::filter::{Cursor, Filter, Query, Sort, TERMS_MAX, Term, Words, is_of_word};
@@ -449,7 +449,7 @@ fn wanted_terms(words: Option<Words<'_>>) -> Vec<Term<'_>> {
 /// has. If the text lacks some, the title says so, unless some review has all words of the search: then it `is_exact`.
 fn push_result(out: &mut Vec<u8>, catalog: &Catalog, row: Row, terms: &[Term<'_>], is_exact: bool) {
     let index = &catalog.snapshot.index;
-    let review = catalog.snapshot.authored_text(row);
+    let review = catalog.snapshot.author_and_text(row);
     let text = review.text.decode();
     let found = find_in(&text, terms);
     let stars = index.rating(row).stars();
@@ -480,14 +480,14 @@ fn tail_of(catalog: &Catalog, query: &Query<'_>) -> Vec<u8> {
     tail
 }
 
-/// Renders a page of abridged reviews with a hint about the search.
+/// Renders a page of reviews in their short form with a hint about the search.
 fn render_with_hint(catalog: &Catalog, page: &Page, query: &Query<'_>, hint: &str) -> ResultJson {
     let mut tail = tail_of(catalog, query);
     add_text(&mut tail, "hint", truncate(hint, HINT_BYTES_MAX));
     render(catalog, page, query, &tail)
 }
 
-/// Renders a page of abridged reviews, and where the words are in them if `include` asks for it.
+/// Renders a page of reviews in their short form, and where the words are in them if `include` asks for it.
 ///
 /// The size of the JSON is bounded: the reviews get the room that `tail` leaves. If not all rows fit, the page ends early
 /// and `next_cursor` continues after its last review, so no review is lost.
@@ -496,7 +496,7 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, tail: &[u8]) -> Res
     let mut reviews: Vec<Cow<'_, ResultJson>> = Vec::with_capacity(page.rows.len());
     let mut matches = b"{".to_vec();
     for row in &page.rows {
-        let review = catalog.listed_review(*row);
+        let review = catalog.short_form(*row);
         let mut matches_of_review = Vec::new();
         if query.include.matches {
             push_matches(&mut matches_of_review, catalog, *row, &query.filter);
@@ -555,7 +555,7 @@ fn next_page(catalog: &Catalog, page: &Page, query: &Query<'_>, returned: usize)
 
 /// Appends a member whose key is the id of a review, and whose value says where the words are in its text as it is listed.
 fn push_matches(out: &mut Vec<u8>, catalog: &Catalog, row: Row, filter: &Filter<'_>) {
-    let review = clean(catalog.snapshot.review(row));
+    let review = clean(catalog.snapshot.review_json(row));
     let review = StoredReview::parse(&review);
     let ranges = include::matches(&review.text.decode(), filter, BYTES_MAX);
     push_string(out, review.id);

@@ -208,11 +208,13 @@ fn a_page_that_would_be_too_long_ends_early_and_goes_on_without_gap_or_repetitio
 fn fifty_reviews_take_at_most_two_thirds_of_their_stored_bytes() {
     let page = answer("search_reviews", json!({"limit": 50}));
     let snapshot = &catalog().snapshot;
-    let stored: usize = (0..50).map(|row| snapshot.review(Row(row)).len()).sum();
+    let stored: usize = (0..50)
+        .map(|row| snapshot.review_json(Row(row)).len())
+        .sum();
     let short = page["reviews"].to_string().len();
     assert!(3 * short <= 2 * stored, "{short} of {stored} bytes");
     for (row, review) in (0..50).zip(list(&page["reviews"])) {
-        let whole: Value = serde_json::from_slice(snapshot.review(Row(row))).expect("JSON");
+        let whole: Value = serde_json::from_slice(snapshot.review_json(Row(row))).expect("JSON");
         let url = format!("https://reviews.example/reviews/{}", text(&review["id"]));
         let url = json!(url);
         for (key, value) in review.as_object().expect("an object") {
@@ -663,6 +665,16 @@ fn wrong_arguments_are_told_one_line_each_in_the_order_of_the_arguments() {
 }
 
 #[test]
+fn too_many_entries_are_told_with_the_bound() {
+    let sections = vec!["coverage"; 17];
+    let lines = refusal("get_insights", json!({"sections": sections}));
+    assert_eq!(
+        lines,
+        ["sections: must have at most 16 entries, received \"17\""]
+    );
+}
+
+#[test]
 fn names_that_only_the_business_lists_are_known_and_are_not_parts_of_others() {
     let mut dataset = sample();
     let listed = |name: &str| BusinessTechnician {
@@ -721,7 +733,7 @@ get_review {"id": 5} => id: must be the id of a review
 get_technician {"name": ""} => name: must be the name of a person
 get_technician {"name": "Okafar"} => name: is unknown; similar names: Adaeze Okafor
 get_technician {"name": "Zzz"} => name: is unknown; known people: 
-get_technician {"name": "LONG"} => name: must be the name of a person
+get_technician {"name": "LONG"} => name: must be at most 1024 bytes
 get_service {"service": "zzz"} => service: is unknown; known services: 
 get_aspect_sentiment {"aspect": "zzz"} => aspect: is unknown; known aspects: 
 list_reviews_since {} => date: must be a string of the form YYYY-MM-DD
@@ -748,7 +760,7 @@ fn each_tool_refuses_what_it_cannot_use() {
 
 #[test]
 fn a_search_by_aspect_or_polarity_is_refused_until_the_insights_are_ready() {
-    let snapshot = Snapshot::without_insights_unless(&sample(), &settings(), &|| false);
+    let snapshot = Snapshot::build_without_insights(&sample(), &settings(), &|| false);
     let catalog = Catalog::new(Arc::new(snapshot.expect("nothing cancels it")));
     let search = |name: &str, value: &str| {
         let members = Members::from_iter([(name.to_owned(), json!(value))]);

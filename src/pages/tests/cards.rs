@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::{Pages, ask, dataset_of, pages};
 use crate::dataset::Files;
 use crate::model::Row;
-use crate::search::query::Buffers;
 use crate::search::run::Scratch;
 use crate::snapshot::tests::settings;
 
@@ -28,8 +27,7 @@ fn shown(pages: &Pages, lang: &str) -> [String; 2] {
     let query = format!("rating=5&{lang}");
     let card = ask(pages, &query).expect("a page");
     let language = pages.language(lang.as_bytes(), std::iter::empty());
-    let mut buffers = Buffers::default();
-    let page = pages.review(Row(0), language, &mut buffers, &mut Scratch::default());
+    let page = pages.review(Row(0), language, &mut Scratch::default());
     [card, page]
 }
 

@@ -192,7 +192,7 @@ pub(super) fn record(item: JsonItem<'_>, now: Timestamp) -> ChangeRecord {
             "a name: 1 to 64 characters of A-Z, a-z, 0-9, _ and -",
             is_id,
         );
-        let began_at = time(keys.key("began_at"), now);
+        let began_at = recorded_time(keys.key("began_at"), now);
         let list = keys.key("reviews");
         let mut reviews = BTreeMap::new();
         list.each_item(|item| {
@@ -216,15 +216,15 @@ fn recorded_review(keys: &mut JsonObject<'_>, now: Timestamp) -> (String, Record
         added_at: keys
             .key("added_at")
             .non_null()
-            .and_then(|item| time(item, now)),
+            .and_then(|item| recorded_time(item, now)),
         changed_at: keys
             .key("changed_at")
             .non_null()
-            .and_then(|item| time(item, now)),
+            .and_then(|item| recorded_time(item, now)),
         removed_at: keys
             .key("removed_at")
             .non_null()
-            .and_then(|item| time(item, now)),
+            .and_then(|item| recorded_time(item, now)),
     };
     (id, recorded)
 }
@@ -243,7 +243,7 @@ fn digest(item: JsonItem<'_>) -> Option<ReviewDigest> {
     })
 }
 
-fn time(item: JsonItem<'_>, now: Timestamp) -> Option<Timestamp> {
+fn recorded_time(item: JsonItem<'_>, now: Timestamp) -> Option<Timestamp> {
     let time = item.parsed_string(TIME, |text| parse_timestamp(text.as_bytes()))?;
     if time.unix() > now.unix() + AHEAD_MAX_S {
         item.push_problem("is more than a day in the future");

@@ -362,7 +362,7 @@ pub fn render_ignored(list: &[RemovedReview]) -> String {
     format!("{:#}\n", json!({"ignored": list}))
 }
 
-pub(super) fn ignored(item: JsonItem<'_>) -> Vec<RemovedReview> {
+pub(super) fn ignored_reviews(item: JsonItem<'_>) -> Vec<RemovedReview> {
     item.object(|keys| {
         keys.key("ignored").items(LIST_MAX, |item| {
             item.object(|keys| RemovedReview {

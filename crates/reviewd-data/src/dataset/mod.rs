@@ -294,8 +294,13 @@ fn read_companions(
 ) -> Companions {
     let theme = look::theme(files, problems);
     let logo = look::logo(files, problems);
-    let ignored =
-        json::read_file(IGNORED, &files.ignored, problems, companions::ignored).unwrap_or_default();
+    let ignored = json::read_file(
+        IGNORED,
+        &files.ignored,
+        problems,
+        companions::ignored_reviews,
+    )
+    .unwrap_or_default();
     let ignored_ids = ids_of(&ignored);
     let find = by_id.map(|by_id| {
         move |id: &str| {

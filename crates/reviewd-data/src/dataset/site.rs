@@ -29,7 +29,7 @@ pub(super) fn site(item: JsonItem<'_>) -> SiteFile {
                 .unwrap_or_default(),
             ..Site::default()
         },
-        clientele: keys.non_null_key("trade").and_then(trade),
+        clientele: keys.non_null_key("trade").and_then(clientele_of_trade),
     })
 }
 
@@ -52,7 +52,7 @@ fn language(item: JsonItem<'_>) -> Option<String> {
     })
 }
 
-fn trade(item: JsonItem<'_>) -> Option<Clientele> {
+fn clientele_of_trade(item: JsonItem<'_>) -> Option<Clientele> {
     let names = TRADES.map(|(trade, _)| trade);
     let wanted = format!("one of the trades: {}", names.join(", "));
     let found = item.parsed_string(wanted, |name| {

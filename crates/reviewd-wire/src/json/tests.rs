@@ -45,7 +45,7 @@ fn numbers_are_quoted_as_short_decimals() {
         (json!([1]), "an array"),
         (json!("x"), "x"),
     ] {
-        assert_eq!(quote(&value), text);
+        assert_eq!(value_text(&value), text);
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) const BYTES_MAX: usize = 2_000;
 ///
 /// `"text_truncated": true` means that the text was cut after 2,000 bytes, or that a reply or a list of names was left
 /// out because its JSON has more than 2,000 bytes.
-pub(super) fn push_lean(out: &mut Vec<u8>, review: &StoredReview<'_>, url: &str) {
+pub(super) fn push_short_form(out: &mut Vec<u8>, review: &StoredReview<'_>, url: &str) {
     let mut is_cut = false;
     let mut object = Object::begin(out);
     object
@@ -128,9 +128,9 @@ mod tests {
         })
     }
 
-    fn lean(review: &Value) -> Value {
+    fn short_form(review: &Value) -> Value {
         let mut out = Vec::new();
-        push_lean(
+        push_short_form(
             &mut out,
             &StoredReview::parse(review.to_string().as_bytes()),
             "https://r.example/reviews/r1",
@@ -144,11 +144,11 @@ mod tests {
             "id": "r1", "author": "A \"B\" \\", "rating": 5, "date": "2024-01-01", "text": "Good.",
             "source": "google", "mentioned_technicians": ["Ana"], "url": "https://r.example/reviews/r1",
         });
-        assert_eq!(lean(&review()), expected);
+        assert_eq!(short_form(&review()), expected);
         let mut answered = review();
         answered["owner_reply"] = json!({"text": "},{\"", "date": "2024-01-02"});
         expected["owner_reply"] = answered["owner_reply"].clone();
-        assert_eq!(lean(&answered), expected);
+        assert_eq!(short_form(&answered), expected);
     }
 
     #[test]
@@ -157,9 +157,9 @@ mod tests {
         unmatched["verified"] = json!(false);
         unmatched["verification"] = json!({"by": "Google", "method": "account"});
         unmatched["date_precision"] = json!("month");
-        let lean = lean(&unmatched);
+        let short = short_form(&unmatched);
         for key in ["verified", "verification", "date_precision"] {
-            assert_eq!(lean[key], unmatched[key], "{key}");
+            assert_eq!(short[key], unmatched[key], "{key}");
         }
     }
 
@@ -173,17 +173,17 @@ mod tests {
         ] {
             let mut long = review();
             long["text"] = json!(text);
-            let lean = lean(&long);
-            let kept = lean["text"].as_str().expect("a text");
+            let short = short_form(&long);
+            let kept = short["text"].as_str().expect("a text");
             assert_eq!(kept, &text[..length]);
-            assert_eq!(lean.get("text_truncated").is_some(), text.len() > length);
+            assert_eq!(short.get("text_truncated").is_some(), text.len() > length);
         }
         let mut long = review();
         long["owner_reply"] = json!({"text": "y".repeat(2_000), "date": "2024-01-02"});
         long["mentioned_technicians"] = json!(vec!["n".repeat(100); 20]);
-        let lean = lean(&long);
-        assert_eq!(lean.get("owner_reply"), None);
-        assert_eq!(lean.get("mentioned_technicians"), None);
-        assert_eq!(lean["text_truncated"], true);
+        let short = short_form(&long);
+        assert_eq!(short.get("owner_reply"), None);
+        assert_eq!(short.get("mentioned_technicians"), None);
+        assert_eq!(short["text_truncated"], true);
     }
 }

@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use crate::mcp::lean::push_lean;
 use crate::mcp::result::ResultJson;
+use crate::mcp::short_form::push_short_form;
 use crate::model::Row;
 use crate::snapshot::Snapshot;
 
@@ -17,15 +17,15 @@ const KEPT_MAX: u32 = 4_096;
 
 /// The short forms that are kept, by row; a row that was not listed yet has none.
 #[derive(Debug)]
-pub(super) struct ListedReviews {
+pub(super) struct ShortForms {
     kept: Box<[OnceLock<ResultJson>]>,
 }
 
-impl ListedReviews {
+impl ShortForms {
     /// Starts with none, for a snapshot of `len` reviews.
-    pub(super) fn new(len: u32) -> ListedReviews {
+    pub(super) fn new(len: u32) -> ShortForms {
         let rows = 0..len.min(KEPT_MAX);
-        ListedReviews {
+        ShortForms {
             kept: rows.map(|_| OnceLock::new()).collect(),
         }
     }
@@ -43,10 +43,10 @@ impl ListedReviews {
 fn render(snapshot: &Snapshot, row: Row) -> ResultJson {
     let review = snapshot.stored_review(row);
     let mut json = Vec::new();
-    push_lean(&mut json, &review, &snapshot.review_url(review.id));
-    let mut listed = ResultJson::of(&json);
-    listed.shrink_to_fit();
-    listed
+    push_short_form(&mut json, &review, &snapshot.review_url(review.id));
+    let mut short_form = ResultJson::of(&json);
+    short_form.shrink_to_fit();
+    short_form
 }
 
 #[cfg(test)]
@@ -57,16 +57,13 @@ mod tests {
     #[test]
     fn the_short_forms_of_older_reviews_are_not_kept() {
         let snapshot = &catalog().snapshot;
-        let newest = ListedReviews::new(1);
+        let newest = ShortForms::new(1);
         let first = newest.of_row(snapshot, Row(0));
         assert!(matches!(first, Cow::Borrowed(_)));
         let second = newest.of_row(snapshot, Row(1));
         assert!(matches!(second, Cow::Owned(_)));
-        let all = ListedReviews::new(snapshot.len());
+        let all = ShortForms::new(snapshot.len());
         assert_eq!(second.json(), all.of_row(snapshot, Row(1)).json());
-        assert_eq!(
-            ListedReviews::new(KEPT_MAX + 1).kept.len(),
-            KEPT_MAX as usize
-        );
+        assert_eq!(ShortForms::new(KEPT_MAX + 1).kept.len(), KEPT_MAX as usize);
     }
 }
