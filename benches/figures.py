@@ -259,20 +259,20 @@ MEASUREMENTS = {
     "starts": Measurement(10, [], [*START, "benches/compare/http_start.py"], {
         "ready": Figure("Processor time of a start", "median of five starts, lines: least and most; logarithmic", "seconds", is_plotted=True, is_logarithmic=True),
         "memory": Figure("Memory at rest and at the peak of a start", "median of five starts, lines: least and most; logarithmic", "MiB", is_plotted=True, is_logarithmic=True),
-        "clock": Figure("Start and reload by the clock", "the reload adds a review; median of five", "as the columns say"),
+        "clock": Figure("Start and reload by the clock", "the reload adds a review; median of five", "units in the headings"),
     }, starts),
     "latency": Measurement(4, [], [*START, "benches/compare/http_latency.py"], {
         "latency": Figure("Searches by two clients, one every 10 ms each, in 100,000 reviews", "median of three rounds, lines: least and most; logarithmic", "milliseconds", is_plotted=True, is_logarithmic=True),
     }, latency),
     "deliveries": Measurement(8, [], ["src/server/hub.rs", "crates/websub-hub", "benches/fanout.rs"], {
-        "deliveries": Figure("A changed feed of 29 kB to HTTPS subscribers", "each a host of its own, on the same cores", "as the columns say"),
+        "deliveries": Figure("A changed feed of 29 kB to HTTPS subscribers", "each a host of its own, on the same cores", "units in the headings"),
     }, deliveries),
     "instructions": Measurement(8, ["valgrind"], [*HTTP, "src/mcp", "src/pages", "src/search", "benches/request.rs"], {
         "instructions": Figure("Instructions of reviewd's own code for a request", "1,000 reviews, callgrind, mean of 400 requests", "instructions"),
     }, instructions),
     # Of our own code a commit changes too little to make this figure older.
     "build": Measurement(15, [], ["crates/*/Cargo.toml"], {
-        "build": Figure("A build from nothing", "sources already fetched", "as the columns say"),
+        "build": Figure("A build from nothing", "sources already fetched", "units in the headings"),
     }, build),
 }
 
