@@ -121,28 +121,34 @@ fn a_broken_file_changes_only_readyz_until_it_is_fixed() {
     wait_for_no_reason(&server, "reload_failed");
 }
 
-#[test]
-fn readyz_names_an_unreadable_file_without_its_folder() {
+/// Returns the message of `/readyz` after `damage` has made a file of the served folder unusable.
+fn message_after(damage: impl FnOnce(&DataDir)) -> Value {
     let data = DataDir::with_reviews(3, FIRST);
     let server = Server::start_on(data.path());
-    let file = data.path().join("reviews.json");
-    fs::remove_file(&file).unwrap();
-    fs::create_dir(&file).unwrap();
-    let refusal = wait_for_reason(&server, "reload_failed");
-    let message = "reviews.json: cannot be read: it is not a regular file; it is tried again";
-    assert_eq!(refusal["message"], message);
+    damage(&data);
+    wait_for_reason(&server, "reload_failed")["message"].clone()
+}
+
+#[test]
+fn readyz_names_an_unreadable_file_without_its_folder() {
+    let message = message_after(|data| {
+        let file = data.path().join("reviews.json");
+        fs::remove_file(&file).unwrap();
+        fs::create_dir(&file).unwrap();
+    });
+    let expected = "reviews.json: cannot be read: it is not a regular file; it is tried again";
+    assert_eq!(message, expected);
 }
 
 #[test]
 fn readyz_does_not_tell_who_can_read_secrets() {
-    let data = DataDir::with_reviews(3, FIRST);
-    let server = Server::start_on(data.path());
-    data.write("notices.json", "{}");
-    let file = data.path().join("notices.json");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-    let refusal = wait_for_reason(&server, "reload_failed");
-    let message = "notices.json: has permissions that are not accepted";
-    assert_eq!(refusal["message"], message);
+    let message = message_after(|data| {
+        data.write("notices.json", "{}");
+        let file = data.path().join("notices.json");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    });
+    let expected = "notices.json: has permissions that are not accepted";
+    assert_eq!(message, expected);
 }
 
 #[test]
