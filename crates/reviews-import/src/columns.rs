@@ -886,6 +886,28 @@ First Name,Last Name,stars; Ann,Lee,5 => author=0 rating=2";
     }
 
     #[test]
+    fn a_column_about_verification_is_found_in_each_language() {
+        for name in [
+            "Verified",
+            "Geprüft",
+            "Verifiziert",
+            "Verificado",
+            "Compra verificada",
+            "Vérifié",
+            "Achat vérifié",
+            "Verificato",
+            "Acquisto verificato",
+            "Geverifieerd",
+            "Geverifieerde aankoop",
+            "Zweryfikowany",
+            "Zweryfikowany zakup",
+        ] {
+            let found = find(&format!("Rating,{name}"), &["5,x"], "");
+            assert_eq!(found.as_deref(), Ok("rating=0 verified=1"), "{name}");
+        }
+    }
+
+    #[test]
     fn a_mapping_wins() {
         let mapping = "rating=Points, text = What they said";
         let found = find("Rating,Points,what they said", &["1,2,x"], mapping);

@@ -29,9 +29,10 @@ use reviewd_wire::text::quote;
 const MARKED_UP_BYTES_MAX: usize = 4 * PROSE_BYTES_MAX;
 
 /// Values of columns about verification that mean yes, and no, without spaces.
-const VERIFIED: &str = "true yes y 1 verified ja oui sí si x ✓ buyer verifiedbuyer verified-buyer verifiedpurchase \
+const VERIFIED: &str = "true yes y 1 verified ja oui sí si sì sim tak x ✓ wahr vrai verdadero vero verdadeiro waar prawda buyer verifiedbuyer verified-buyer verifiedpurchase \
     verified-purchase verifiedpurchaser verifiedreviewer purchase customer";
-const UNVERIFIED: &str = "false no n 0 unverified notverified not-verified nein non nothing none unverifiedbuyer anonymous email";
+const UNVERIFIED: &str = "false no n 0 unverified notverified not-verified nein non não nao nee nie falsch faux falso onwaar fałsz \
+    nothing none unverifiedbuyer anonymous email";
 
 /// Sources of texts that a web site shows before it has reviews.
 const INVENTED: &str = "fictive fictional fictif fake sample demo placeholder example test dummy mock invented \
