@@ -163,7 +163,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
         let pruned = merge.prune();
         pruned.map_err(|error| Failure::new(Status::Data, error.to_string()))?;
     }
-    let is_prevented = args.strict && merge.report(args.dry_run).refused_count > 0;
+    let is_prevented = args.strict && merge.report(args.dry_run).rejected_count > 0;
     let mut photos = None;
     if args.media && !is_prevented {
         photos = Some(fetch_photos(args, &store, &mut merge)?);
@@ -183,7 +183,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     }
     store.discard();
     print_report(&report, args)?;
-    check_refused(&report, is_prevented)
+    check_rejected(&report, is_prevented)
 }
 
 /// Reads the sources and merges their records.
@@ -218,14 +218,14 @@ fn print_report(report: &Report, args: &ImportArgs) -> Result<(), Failure> {
     print(rendered.as_bytes())
 }
 
-/// Fails if refused records have prevented that any record is written: by `--strict` (`is_prevented`), or because the
+/// Fails if rejected records have prevented that any record is written: by `--strict` (`is_prevented`), or because the
 /// sources have no others.
-fn check_refused(report: &Report, is_prevented: bool) -> Result<(), Failure> {
-    let refused = report.refused_count;
+fn check_rejected(report: &Report, is_prevented: bool) -> Result<(), Failure> {
+    let rejected = report.rejected_count;
     let has_none_else = report.sources.iter().all(|source| source.taken() == 0);
     let why = if is_prevented {
         " and --strict"
-    } else if refused > 0 && has_none_else {
+    } else if rejected > 0 && has_none_else {
         ", and there was nothing else"
     } else {
         return Ok(());
@@ -236,7 +236,7 @@ fn check_refused(report: &Report, is_prevented: bool) -> Result<(), Failure> {
     } else {
         ": nothing was written"
     };
-    let message = format!("{refused} rejected{why}{end}");
+    let message = format!("{rejected} rejected{why}{end}");
     Err(Failure::new(Status::Data, message))
 }
 
@@ -476,12 +476,12 @@ fn render_undated_replies(report: &Report) -> Vec<String> {
     lines
 }
 
-/// Renders the refused records and the remarks, and how many more there are than are listed.
+/// Renders the rejected records and the remarks, and how many more there are than are listed.
 fn render_notes(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(render_undated_replies(report));
     for (notes, count, what) in [
-        (&report.refused, report.refused_count, "rejected"),
+        (&report.rejected, report.rejected_count, "rejected"),
         (&report.remarks, report.remark_count, "remarks"),
     ] {
         for note in notes {
@@ -597,7 +597,7 @@ fn render_source(source: &SourceReport) -> Vec<String> {
         source.changed,
         source.unchanged,
         source.repeated,
-        source.refused,
+        source.rejected,
         source.ignored
     ));
     lines

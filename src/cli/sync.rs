@@ -235,12 +235,12 @@ fn entry_digest(source: &RemoteSource) -> String {
     hex(&Sha256::digest(entry)[..8])
 }
 
-/// How many reviews of a source were added, changed and refused.
+/// How many reviews of a source were added, changed and rejected.
 #[derive(Clone, Copy, Default)]
 struct SourceCounts {
     added: u64,
     changed: u64,
-    refused: u64,
+    rejected: u64,
 }
 
 /// Merges the sources that were read into the folder, and writes it if anything changes. If a page of a source is not
@@ -273,7 +273,7 @@ fn import(
         let of_source: &mut SourceCounts = counts.entry(page.source.clone()).or_default();
         of_source.added += page.added;
         of_source.changed += page.changed;
-        of_source.refused += page.refused;
+        of_source.rejected += page.rejected;
     }
     if report.changes {
         folder.write(&merge, None)?;
@@ -394,9 +394,9 @@ fn describe(outcome: &SourceOutcome, counts: SourceCounts) -> String {
             let SourceCounts {
                 added,
                 changed,
-                refused,
+                rejected,
             } = counts;
-            format!("{added} added, {changed} changed, {refused} rejected")
+            format!("{added} added, {changed} changed, {rejected} rejected")
         }
         SourceOutcome::Deferred(retry_at) => {
             format!("asked not to be tried before {retry_at}")

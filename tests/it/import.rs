@@ -109,7 +109,7 @@ fn lines(report: &Value, list: &str, key: &str) -> Vec<String> {
     lines
 }
 
-/// Returns the reasons of the refused entries in a report, one line each.
+/// Returns the reasons of the rejected entries in a report, one line each.
 fn reasons(report: &Value) -> Vec<String> {
-    lines(report, "refused", "reason")
+    lines(report, "rejected", "reason")
 }

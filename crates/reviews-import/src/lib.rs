@@ -32,7 +32,7 @@
 //! }
 //! let report = merge.report(false);
 //! assert_eq!(report.sources[0].added, 1);
-//! assert_eq!(report.refused[0].line, 3); // six of five stars
+//! assert_eq!(report.rejected[0].line, 3); // six of five stars
 //! assert!(merge.render(now).contains("\"rating\": 4"));
 //! ```
 

@@ -170,8 +170,8 @@ pub struct SourceReport {
     pub unchanged: u64,
     /// Records that repeat another record of this import.
     pub repeated: u64,
-    /// Records that were refused.
-    pub refused: u64,
+    /// Records that were rejected.
+    pub rejected: u64,
     /// Reviews on the ignore list, which are not added.
     pub ignored: u64,
     /// Replies without a day of their own that can be used; they are published with the day of the review.

@@ -69,8 +69,8 @@ fn a_reviewds_correction_is_taken_and_another_review_with_the_id_refused() {
         let (report, _) = merged(&file, &changed, Vouched::Nothing);
         assert_eq!(report.changes, is_taken, "{changed:?}");
         let why = "id: is that of the existing review by \"Ann\" from \"import\"";
-        let mut refused = report.refused.iter();
-        let is_named = refused.any(|note| note.reason.as_deref() == Some(why));
+        let mut rejected = report.rejected.iter();
+        let is_named = rejected.any(|note| note.reason.as_deref() == Some(why));
         assert_eq!(is_named, !is_taken, "{changed:?}");
     }
 }
@@ -109,6 +109,6 @@ fn a_text_of_two_columns_has_the_limit_of_one_text() {
         }
         let report = merge.report(false);
         assert_eq!(report.sources[0].added, added_count, "{over} over");
-        assert_eq!(report.sources[0].refused, 1 - added_count, "{over} over");
+        assert_eq!(report.sources[0].rejected, 1 - added_count, "{over} over");
     }
 }

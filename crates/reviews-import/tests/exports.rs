@@ -62,7 +62,7 @@ fn outcome(file: &str, flags: &str) -> String {
         "{}, {} hidden\n",
         report.sources[0].kind, report.hidden_count
     );
-    for refused in &report.refused {
+    for refused in &report.rejected {
         let reason = refused.reason.as_deref().unwrap_or_default();
         writeln!(text, "refused: {}: {reason}", refused.line).expect("a text");
     }

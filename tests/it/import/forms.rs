@@ -40,7 +40,7 @@ fn each_kind_of_source_gives_the_same_reviews_in_every_form() {
             let folder = Folder::new();
             let report = folder.import(&[&folder.file("a", &text)]);
             assert_eq!(report["sources"][0]["kind"], kind, "{text}");
-            assert_eq!(report["refused_count"], 0, "{report} {text}");
+            assert_eq!(report["rejected_count"], 0, "{report} {text}");
             let found = folder.reviews();
             assert_eq!(found.len(), 2, "{text}");
             assert_eq!(*first.get_or_insert_with(|| found.clone()), found, "{text}");

@@ -36,10 +36,10 @@ pub struct Report {
     pub updated_at: Option<String>,
     /// What each source gave, in the order of the sources.
     pub sources: Vec<SourceReport>,
-    /// Records that were refused, in all.
-    pub refused_count: u64,
+    /// Records that were rejected, in all.
+    pub rejected_count: u64,
     /// The first 100 of them, sorted by source and line.
-    pub refused: Vec<Note>,
+    pub rejected: Vec<Note>,
     /// Replies that are published with the day of the review, as they have none that can be used, in all.
     pub undated_reply_count: u64,
     /// The first 100 of them, of sources that have a column for it.
@@ -135,7 +135,7 @@ impl Merge<'_> {
 
     /// Records why a record is refused.
     pub(super) fn push_refusal(&mut self, at: usize, line: u64, reason: String) {
-        self.sources[at].refused += 1;
+        self.sources[at].rejected += 1;
         if self.refusals.len() < REFUSALS_MAX {
             let note = self.note(at, line, Some(reason), None);
             self.refusals.push(note);
@@ -191,8 +191,8 @@ impl Merge<'_> {
         let sources = self.source_reports();
         let duplicates = self.duplicates();
         let remark_count = self.remark_count + duplicates.len() as u64;
-        let mut refused = self.refusals.clone();
-        refused.sort_by_key(|note| (note.at, note.line));
+        let mut rejected = self.refusals.clone();
+        rejected.sort_by_key(|note| (note.at, note.line));
         let remarks = self.remarks.iter().chain(&duplicates).take(REMARKS_MAX);
         let missing = self.missing();
         let superseded = self.superseded();
@@ -214,8 +214,8 @@ impl Merge<'_> {
         let mut report = Report {
             dry_run: is_dry,
             changes: is_changed,
-            refused_count: sources.iter().map(|source| source.refused).sum(),
-            refused,
+            rejected_count: sources.iter().map(|source| source.rejected).sum(),
+            rejected,
             undated_reply_count: sources.iter().map(|source| source.undated_replies).sum(),
             undated_replies: self.undated_replies.clone(),
             remark_count,
