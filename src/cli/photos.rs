@@ -18,7 +18,7 @@ use super::folder::put;
 use super::progress::WorkProgress;
 use crate::import::fetch::{FetchError, FetchSettings, Fetcher};
 use crate::import::photo::{EncodedPhoto, PhotoError};
-use crate::import::{PhotoCounts, PhotoFiles, PhotoTable};
+use crate::import::{PhotoCounts, PhotoFiles, PhotoTable, short_message};
 use crate::model::{MEDIA_DIRECTORY, PHOTO_EXTENSION};
 use crate::wire::text::hex;
 
@@ -70,7 +70,11 @@ impl PhotoStore {
         let path = media.join(SOURCES);
         let table = match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
-                let message = format!("{}: cannot be read: {error}", path.display());
+                let message = format!(
+                    "{}: cannot be read: {}",
+                    path.display(),
+                    short_message(&error)
+                );
                 Failure::new(Status::Data, message)
             })?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => PhotoTable::new(),

@@ -29,7 +29,9 @@ use crate::import::remote::{
     RemoteSource, RemoteVerification, SourceValidators, collect,
 };
 use crate::import::{ImportSource, Merge, Options, ReadError, RecordResult, Vouched};
-use crate::model::sync::{SYNC_BYTES_MAX, SYNC_FILE, SourceState, SyncState};
+use crate::model::sync::{
+    SOURCE_ERROR_BYTES_MAX, SYNC_BYTES_MAX, SYNC_FILE, SourceState, SyncState,
+};
 use crate::wire::date::Timestamp;
 use crate::wire::text::{hex, truncate};
 
@@ -44,9 +46,6 @@ const REQUEST_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Most redirects of a request without a token; with a token none is followed.
 const REDIRECTS_MAX: u32 = 3;
-
-/// Most bytes of an error that is stored and shown.
-const ERROR_BYTES_MAX: usize = 512;
 
 /// Most bytes of a header field that is used. Our choice: a longer one is ignored, as usual ones are shorter.
 const FIELD_BYTES_MAX: usize = 1_024;
@@ -368,7 +367,7 @@ fn note_success(
 /// Records in the state of a source that it could not be read.
 fn note_failure(state: &mut SourceState, failure: &SourceFailure, now: Timestamp) {
     note_try(state, now);
-    state.error = Some(truncate(&failure.message, ERROR_BYTES_MAX).to_owned());
+    state.error = Some(truncate(&failure.message, SOURCE_ERROR_BYTES_MAX).to_owned());
     state.failures += 1;
     // Without validators the next try asks for whole documents, as nothing of this try was imported.
     state.etag = None;
@@ -402,7 +401,8 @@ fn describe(outcome: &SourceOutcome, counts: SourceCounts) -> String {
             format!("asked not to be tried before {retry_at}")
         }
         SourceOutcome::Failed(failure) => {
-            format!("failed: {}", truncate(&failure.message, ERROR_BYTES_MAX))
+            let message = truncate(&failure.message, SOURCE_ERROR_BYTES_MAX);
+            format!("failed: {message}")
         }
     }
 }

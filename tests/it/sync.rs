@@ -466,6 +466,18 @@ fn a_damaged_state_is_logged_in_one_line_with_its_file_and_field() {
     assert_eq!(event["error"], error);
 }
 
+#[test]
+fn a_damaged_state_is_logged_in_a_short_line_however_long_its_values_are() {
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let folder = data.path().to_str().unwrap();
+    let program = Program::serve(&["--data", folder, "--poll", "100ms", "--no-hub"]);
+    let long = "x".repeat(1_000_000);
+    data.write("sync.json", &format!(r#"{{"sources":"{long}"}}"#));
+    let line = program.wait_for_log("the state of the sources cannot be read");
+    let event: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(event["error"].as_str().unwrap().len(), 256);
+}
+
 /// Returns the reason of `/readyz` that names failing sources, if there is one.
 fn failing_source(server: &Server) -> Option<Value> {
     let ready = server.get("/readyz").json();

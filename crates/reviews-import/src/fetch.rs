@@ -16,6 +16,7 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 
+use super::text::short_message;
 use reviewd_wire::address::{is_permitted, is_public_name};
 
 /// Largest file that is read, 10 MB; a larger one is refused.
@@ -139,7 +140,7 @@ fn failed(error: ureq::Error) -> FetchError {
     match error {
         ureq::Error::Other(other) if other.is::<NotPublic>() => FetchError::Private,
         ureq::Error::RequireHttpsOnly(_) => FetchError::Scheme,
-        other => FetchError::Failed(other.to_string()),
+        other => FetchError::Failed(short_message(&other)),
     }
 }
 

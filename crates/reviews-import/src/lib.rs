@@ -81,3 +81,4 @@ pub use record::{
 };
 pub use source::{ImportSource, Options, SourceReport, Vouched};
 pub use status::{PublishedIf, StatusOptions, parse_published_if};
+pub use text::short_message;

@@ -18,7 +18,7 @@ use super::normalize::{Candidate, RecordError, id_of, normalize, unusable};
 use super::record::{Field, Record, RecordResult, Refusal};
 use super::review::ReviewObject;
 use super::source::{ImportSource, Vouched};
-use super::text::normal;
+use super::text::{normal, short_message};
 use reviewd_data::model::{Business, DatePrecision};
 use reviewd_wire::date::{Date, Timestamp};
 use reviewd_wire::text::quote;
@@ -44,7 +44,7 @@ const END: &str = "\n  ]\n}\n";
 #[derive(Debug, Error)]
 pub enum StoredFileError {
     /// It is not JSON of the right form.
-    #[error("reviews.json: cannot be read: {0}")]
+    #[error("reviews.json: cannot be read: {}", short_message(.0))]
     Json(#[from] serde_json::Error),
     /// A review lacks its date or rating.
     #[error("reviews.json: a review cannot be read")]

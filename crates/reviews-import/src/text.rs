@@ -1,9 +1,14 @@
 //! Restores the original texts of reviews: removes markup, entities, translations and line ends that exports add.
 
+use std::fmt;
 use std::sync::LazyLock;
 
 use html_escape::decode_html_entities;
 use regex::Regex;
+use reviewd_wire::text::truncate;
+
+/// Longest part of another library's message that a message of ours repeats, in bytes.
+const MESSAGE_BYTES_MAX: usize = 256;
 
 /// Elements after which a new line begins.
 const BLOCKS: &str = "br p div li ul ol tr h1 h2 h3 h4 h5 h6 blockquote section";
@@ -146,6 +151,12 @@ pub(super) fn normal(name: &str) -> String {
         .collect()
 }
 
+/// Returns at most the first 256 bytes of the message of a parser or a client, which quotes the value that it did not expect,
+/// and that can be as long as the file or the address.
+pub fn short_message(error: &dyn fmt::Display) -> String {
+    truncate(&error.to_string(), MESSAGE_BYTES_MAX).to_owned()
+}
+
 /// Whether a shell reads `name` between single quotes as it stands, and a message may show it whole.
 pub(super) fn can_be_typed(name: &str) -> bool {
     name.len() <= 64 && !name.contains(|c: char| c == '\'' || c.is_control())
@@ -158,7 +169,15 @@ pub(super) fn is_listed(list: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{line, prose, translation};
+    use super::{line, prose, short_message, translation};
+
+    #[test]
+    fn a_message_is_cut_at_256_bytes_between_characters() {
+        assert_eq!(short_message(&"x".repeat(256)), "x".repeat(256));
+        assert_eq!(short_message(&"x".repeat(257)), "x".repeat(256));
+        let long = format!("x{}", "é".repeat(128));
+        assert_eq!(short_message(&long), long[..255]);
+    }
 
     #[test]
     fn markup_is_rendered_as_text() {

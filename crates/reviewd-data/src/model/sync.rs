@@ -7,13 +7,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use reviewd_wire::date::{Timestamp, parse_timestamp};
-use reviewd_wire::text::truncate;
+use reviewd_wire::text::{cut, truncate};
 
 /// The file in the data directory.
 pub const SYNC_FILE: &str = "sync.json";
 
 /// Size of the file above which it is not read: 1 MiB, many times what 100 sources take.
 pub const SYNC_BYTES_MAX: u64 = 1 << 20;
+
+/// Most bytes of the error of a source, which is stored and shown.
+pub const SOURCE_ERROR_BYTES_MAX: usize = 512;
+
+/// Most bytes of a reason in a message: serde quotes the value that it did not expect, and that can be as long as the file.
+const REASON_BYTES_MAX: usize = 256;
+
+/// Most bytes of the id of a source, as in `sources.json`.
+const SOURCE_ID_BYTES_MAX: usize = 64;
 
 /// The state of all sources, by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -41,7 +50,7 @@ pub struct SourceState {
     /// Before which it asks not to be tried again.
     #[serde(deserialize_with = "read_time")]
     pub retry_at: Option<Timestamp>,
-    /// Why the last try failed; `None` after a success.
+    /// Why the last try failed, in at most 512 bytes; `None` after a success.
     pub error: Option<String>,
     /// How often it has failed since its last success.
     pub failures: u64,
@@ -74,7 +83,7 @@ pub enum SyncStateError {
 impl fmt::Display for SyncStateError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SyncStateError::Json(error) => error.fmt(formatter),
+            SyncStateError::Json(error) => formatter.write_str(&short(error)),
             SyncStateError::Fields { first, more: 0 } => formatter.write_str(first),
             SyncStateError::Fields { first, more } => write!(formatter, "{first}; and {more} more"),
         }
@@ -90,7 +99,7 @@ struct SyncDocument {
 }
 
 impl SyncState {
-    /// Parses the file.
+    /// Parses the file. Its texts are shown and logged, so a longer error is cut, and a longer id is refused.
     ///
     /// # Errors
     /// If it is damaged.
@@ -99,6 +108,10 @@ impl SyncState {
         let mut state = SyncState::default();
         let mut problems = Vec::new();
         for (id, entry) in document.sources {
+            if id.len() > SOURCE_ID_BYTES_MAX {
+                problems.push(problem(&id, "", &"has an id of more than 64 bytes"));
+                continue;
+            }
             let Value::Object(fields) = entry else {
                 problems.push(problem(&id, "", &"is not an object"));
                 continue;
@@ -106,7 +119,7 @@ impl SyncState {
             let of_fields = field_problems(&id, &fields);
             match SourceState::deserialize(Value::Object(fields)) {
                 Ok(source) => {
-                    state.sources.insert(id, source);
+                    state.sources.insert(id, source.with_short_error());
                 }
                 Err(error) if of_fields.is_empty() => problems.push(problem(&id, "", &error)),
                 Err(_) => problems.extend(of_fields),
@@ -128,6 +141,13 @@ impl SyncState {
 }
 
 impl SourceState {
+    fn with_short_error(mut self) -> SourceState {
+        if let Some(error) = &mut self.error {
+            error.truncate(truncate(error, SOURCE_ERROR_BYTES_MAX).len());
+        }
+        self
+    }
+
     /// Returns the seconds since the source was last read completely, or since it was first tried; `None` for one that
     /// was never tried.
     #[must_use]
@@ -152,8 +172,13 @@ fn field_problems(id: &str, fields: &Map<String, Value>) -> Vec<String> {
 
 /// Returns one line about a source, or its `.field`: the file can be of any length, and the line is logged.
 fn problem(id: &str, field: &str, reason: &dyn fmt::Display) -> String {
-    let (id, reason) = (truncate(id, 64), reason.to_string());
-    format!("sources.{id}{field}: {}", truncate(&reason, 256))
+    let id = cut(id);
+    format!("sources.{id}{field}: {}", short(reason))
+}
+
+/// Returns at most the first 256 bytes of a reason.
+fn short(reason: &dyn fmt::Display) -> String {
+    truncate(&reason.to_string(), REASON_BYTES_MAX).to_owned()
 }
 
 fn read_time<'d, D: serde::Deserializer<'d>>(
@@ -206,6 +231,70 @@ mod tests {
             let error = SyncState::parse(json.as_bytes()).unwrap_err();
             assert_eq!(error.to_string(), expected, "{json}");
         }
+    }
+
+    /// Returns the message of the error of a file.
+    fn message(json: &str) -> String {
+        SyncState::parse(json.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_id_has_at_most_64_bytes_and_a_message_quotes_no_more() {
+        let longest = "i".repeat(64);
+        let file = |id: &str| format!(r#"{{"sources":{{"{id}":{{}}}}}}"#);
+        let state = SyncState::parse(file(&longest).as_bytes()).unwrap();
+        assert!(state.sources.contains_key(&longest));
+        let reason = "has an id of more than 64 bytes";
+        let longer = format!("{longest}i");
+        assert_eq!(
+            message(&file(&longer)),
+            format!("sources.{longest}: {reason}")
+        );
+        // The 64th byte is the first half of the last character.
+        let split = format!("{}é", "i".repeat(63));
+        let shown = "i".repeat(63);
+        assert_eq!(message(&file(&split)), format!("sources.{shown}: {reason}"));
+    }
+
+    #[test]
+    fn the_reason_of_a_damaged_field_has_at_most_256_bytes() {
+        let reason = |text: &str| {
+            let damaged = message(&format!(r#"{{"sources":{{"a":{{"added":"{text}"}}}}}}"#));
+            let reason = damaged.strip_prefix("sources.a.added: ");
+            reason.expect("the field is named").to_owned()
+        };
+        let around = reason("").len();
+        let whole = reason(&"x".repeat(256 - around));
+        assert_eq!(whole.len(), 256);
+        assert!(whole.ends_with("expected u64"), "{whole}");
+        let cut = reason(&"x".repeat(257 - around));
+        assert_eq!(cut.len(), 256);
+        assert!(cut.ends_with("expected u6"), "{cut}");
+        // The 256th byte is the first half of a character.
+        let head = "invalid type: string \"".len();
+        let split = reason(&format!("{}é", "x".repeat(255 - head)));
+        assert_eq!(split.len(), 255);
+    }
+
+    #[test]
+    fn a_file_of_one_long_text_has_a_short_message() {
+        let long = "x".repeat(SYNC_BYTES_MAX as usize / 2);
+        let said = message(&format!(r#"{{"sources":"{long}"}}"#));
+        assert!(said.starts_with("invalid type: string \"xxx"), "{said}");
+        assert_eq!(said.len(), 256);
+    }
+
+    #[test]
+    fn a_longer_error_is_cut_at_512_bytes_between_characters() {
+        let read = |error: &str| {
+            let json = format!(r#"{{"sources":{{"a":{{"error":"{error}"}}}}}}"#);
+            let state = SyncState::parse(json.as_bytes()).unwrap();
+            state.sources["a"].error.clone().unwrap()
+        };
+        let longest = "x".repeat(512);
+        assert_eq!(read(&longest), longest);
+        assert_eq!(read(&format!("{longest}x")), longest);
+        assert_eq!(read(&format!("x{}", "é".repeat(256))).len(), 511);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! Each field of such an object is a text; a rating is JSON in a text: `{"value":"4.0","scale_min":"1.0","scale_max":"5.0"}`.
 
+use reviewd_wire::text::quote;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
@@ -35,7 +36,7 @@ const FIELDS: [&str; 7] = [
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ShopifyError {
     /// The first of the errors that Shopify answered with.
-    #[error("it says {0:?}")]
+    #[error("it says {}", quote(.0))]
     Answered(String),
     /// No list of objects.
     #[error("it has no metaobjects")]

@@ -8,6 +8,7 @@ use thiserror::Error;
 use url::{Host, Url};
 
 use crate::formats::{SourceFormat, named};
+use crate::text::short_message;
 use reviewd_data::dataset::is_id;
 use reviewd_wire::text::quote;
 
@@ -80,7 +81,7 @@ pub enum RemoteVerification {
 #[derive(Debug, Error)]
 pub enum SpecError {
     /// Not JSON, or of another shape.
-    #[error("sources.json: {0}")]
+    #[error("sources.json: {}", short_message(.0))]
     Json(#[from] serde_json::Error),
     /// More than [`SOURCES_MAX`].
     #[error("sources.json: has {0} sources, more than {SOURCES_MAX}")]
@@ -293,6 +294,15 @@ mod tests {
         let text = r#"{"id":"a","kind":"google","url":"https://g.example/x","token_env":"T","verification":"account"}"#;
         let read = list(text).unwrap();
         assert_eq!(RemoteList::parse(read.render().as_bytes()).unwrap(), read);
+    }
+
+    #[test]
+    fn a_file_of_one_long_text_has_a_short_message() {
+        let long = "x".repeat(10_000);
+        let file = format!(r#"{{"sources":"{long}"}}"#);
+        let message = RemoteList::parse(file.as_bytes()).unwrap_err().to_string();
+        assert!(message.contains("string \"xxx"), "{message}");
+        assert_eq!(message.len(), "sources.json: ".len() + 256);
     }
 
     #[test]
