@@ -3,6 +3,7 @@
 
 mod adversary;
 pub(crate) mod authority;
+#[cfg(feature = "postgres")]
 mod cable;
 pub(crate) mod chaos;
 mod clock;

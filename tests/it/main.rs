@@ -10,6 +10,7 @@ mod answers;
 mod attacks;
 mod bodies;
 mod budgets;
+#[cfg(feature = "import")]
 mod changes;
 mod check;
 mod commands;
@@ -23,7 +24,9 @@ mod help;
 mod http2;
 mod hub;
 mod idle;
+#[cfg(feature = "import")]
 mod import;
+#[cfg(feature = "import")]
 mod init;
 mod insights_accuracy;
 mod insights_later;
@@ -50,8 +53,10 @@ mod site;
 mod startup;
 mod structured_data;
 mod support;
+#[cfg(feature = "import")]
 mod sync;
 mod timeouts;
 mod tls;
 mod transcripts;
+#[cfg(feature = "import")]
 mod verification;

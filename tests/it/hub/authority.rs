@@ -32,6 +32,7 @@ pub(crate) fn server_config(names: &[&str]) -> Arc<ServerConfig> {
 }
 
 /// Returns a certificate for `names` and its key, in PEM.
+#[cfg(feature = "postgres")]
 pub(crate) fn server_pem(names: &[&str]) -> (String, String) {
     let (certificate, key) = certify(names);
     (certificate.pem(), key.serialize_pem())

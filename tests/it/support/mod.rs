@@ -6,6 +6,7 @@ pub(crate) mod dataset;
 pub(crate) mod frames;
 pub(crate) mod load;
 pub(crate) mod mount;
+#[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 pub(crate) mod program;
 pub(crate) mod server;
