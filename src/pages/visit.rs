@@ -6,11 +6,19 @@ use crate::model::Address;
 /// The days of the notation of schema.org, from Monday.
 const DAYS: [&str; 7] = ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"];
 
-/// Countries where the region stands between place and postal code.
-const WITH_REGION: [&str; 3] = ["US", "CA", "AU"];
+/// Countries, by code or name, where the region stands between place and postal code.
+const WITH_REGION: [&str; 7] = [
+    "US",
+    "USA",
+    "United States",
+    "CA",
+    "Canada",
+    "AU",
+    "Australia",
+];
 
-/// Countries where the postal code stands after the place.
-const CODE_LAST: [&str; 2] = ["GB", "IE"];
+/// Countries, by code or name, where the postal code stands last.
+const CODE_LAST: [&str; 5] = ["GB", "UK", "United Kingdom", "IE", "Ireland"];
 
 /// Returns an address in a line, in the order of its country; empty without street and place.
 pub(super) fn address_line(address: &Address) -> String {
@@ -19,22 +27,32 @@ pub(super) fn address_line(address: &Address) -> String {
     if street.is_empty() && place.is_empty() {
         return String::new();
     }
+    let region = address.region.trim();
     let code = address.postal_code.trim();
     let country = address.country.trim();
-    let parts = if WITH_REGION.contains(&country) {
-        vec![
-            street.to_owned(),
-            place.to_owned(),
-            joined(address.region.trim(), code),
-        ]
-    } else if CODE_LAST.contains(&country) {
-        vec![street.to_owned(), joined(place, code)]
+    let mut parts = vec![street.to_owned()];
+    if is_among(country, &WITH_REGION) {
+        parts.push(place.to_owned());
+        parts.push(joined(region, code));
+    } else if is_among(country, &CODE_LAST) && region.is_empty() {
+        parts.push(joined(place, code));
+    } else if is_among(country, &CODE_LAST) {
+        parts.push(place.to_owned());
+        parts.push(joined(region, code));
     } else {
-        vec![street.to_owned(), joined(code, place)]
-    };
-    let mut filled = parts;
-    filled.retain(|part| !part.is_empty());
-    filled.join(", ")
+        parts.push(joined(code, place));
+        // Of Berlin in the region Berlin, once is enough.
+        if region != place {
+            parts.push(region.to_owned());
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join(", ")
+}
+
+fn is_among(country: &str, countries: &[&str]) -> bool {
+    let mut countries = countries.iter();
+    countries.any(|listed| listed.eq_ignore_ascii_case(country))
 }
 
 /// Returns two words with a space between them if both are there.
@@ -42,35 +60,57 @@ fn joined(first: &str, second: &str) -> String {
     format!("{first} {second}").trim().to_owned()
 }
 
-/// Returns the opening hours in a line, with the names of the days in the language of `t`. What is not in the notation of
-/// schema.org stays as it is.
+/// Returns the opening hours in a line. Entries in the notation of schema.org, days and then times, have the names of the
+/// days in the language of `t`; others are the owner's own words, and stay as they are.
 pub(super) fn hours_line(opening_hours: &[String], t: &Messages) -> String {
-    let entries = opening_hours.iter().map(|entry| {
-        let words = entry.split_whitespace().map(|word| in_language(word, t));
-        words.collect::<Vec<_>>().join(" ")
-    });
+    let entries = opening_hours
+        .iter()
+        .map(|entry| hours_in_language(entry, t).unwrap_or_else(|| entry.clone()));
     entries.collect::<Vec<_>>().join(" · ")
 }
 
-/// Returns days (`Mo-Fr`, `Mo,We`) or times (`09:00-17:30`) as people write them.
-fn in_language(word: &str, t: &Messages) -> String {
-    if word.starts_with(|first: char| first.is_ascii_digit()) {
-        return word.replace('-', "–");
+/// Returns an entry such as `Mo-Fr 09:00-12:00,13:00-17:30` as people write it; `None` if it has anything else.
+fn hours_in_language(entry: &str, t: &Messages) -> Option<String> {
+    let (days, times) = entry.trim().split_once(' ')?;
+    let mut days_shown = Vec::new();
+    for part in days.split(',') {
+        days_shown.push(days_in_language(part, t)?);
     }
-    let mut text = String::new();
-    for part in word.split_inclusive(['-', ',']) {
-        let day = part.trim_end_matches(['-', ',']);
-        let Some(at) = DAYS.iter().position(|known| *known == day) else {
-            return word.to_owned();
-        };
-        text.push_str(&t.weekdays_short[at]);
-        if part.ends_with('-') {
-            text.push('–');
-        } else if part.ends_with(',') {
-            text.push_str(", ");
+    let mut times_shown = Vec::new();
+    for part in times.split(',') {
+        let (from, until) = part.trim().split_once('-')?;
+        if !is_time(from) || !is_time(until) {
+            return None;
         }
+        times_shown.push(format!("{from}–{until}"));
     }
-    text
+    let days = days_shown.join(", ");
+    let times = times_shown.join(", ");
+    Some(format!("{days} {times}"))
+}
+
+/// Returns a day, or the first and the last of several (`Mo-Fr`).
+fn days_in_language(part: &str, t: &Messages) -> Option<String> {
+    let Some((first, last)) = part.split_once('-') else {
+        return day_in_language(part, t).map(str::to_owned);
+    };
+    let first = day_in_language(first, t)?;
+    let last = day_in_language(last, t)?;
+    Some(format!("{first}–{last}"))
+}
+
+fn day_in_language<'t>(day: &str, t: &'t Messages) -> Option<&'t str> {
+    let at = DAYS.iter().position(|known| *known == day)?;
+    Some(&t.weekdays_short[at])
+}
+
+/// Whether a text is a time such as `9:00` or `17:30`.
+fn is_time(text: &str) -> bool {
+    let Some((hour, minute)) = text.split_once(':') else {
+        return false;
+    };
+    let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    matches!(hour.len(), 1 | 2) && minute.len() == 2 && is_number(hour) && is_number(minute)
 }
 
 #[cfg(test)]
@@ -78,31 +118,72 @@ mod tests {
     use super::*;
     use crate::pages::Language;
 
+    fn line_of(hours: &str, language: &str) -> String {
+        let language = Language::of_tag(language.as_bytes()).expect("a language");
+        hours_line(&[hours.to_owned()], language.messages())
+    }
+
     #[test]
-    fn hours_have_the_days_of_the_language_and_unknown_words_stay() {
-        for (code, hours, expected) in [
+    fn hours_have_the_days_of_the_language() {
+        for (language, hours, expected) in [
             ("en", "Mo-Th 08:30-17:30", "Mon–Thu 08:30–17:30"),
             ("de", "Mo,We,Su 09:00-12:00", "Mo, Mi, So 09:00–12:00"),
-            ("fr", "PH by appointment", "PH by appointment"),
+            (
+                "en",
+                "Mo-We,Fr 9:00-12:00,13:00-17:00",
+                "Mon–Wed, Fri 9:00–12:00, 13:00–17:00",
+            ),
+            (
+                "en",
+                "Sa  9:00-12:00, 13:00-17:00",
+                "Sat 9:00–12:00, 13:00–17:00",
+            ),
         ] {
-            let language = Language::of_tag(code.as_bytes()).expect("a language");
-            let line = hours_line(&[hours.to_owned()], language.messages());
-            assert_eq!(line, expected, "{code}");
+            assert_eq!(line_of(hours, language), expected);
         }
     }
 
     #[test]
-    fn an_address_is_in_the_order_of_its_country() {
-        for (country, expected) in [
-            ("US", "1 Main St, Salem, OR 97301"),
-            ("GB", "1 Main St, Salem 97301"),
-            ("DE", "1 Main St, 97301 Salem"),
-            ("", "1 Main St, 97301 Salem"),
+    fn the_owners_own_words_about_hours_stay_as_they_are() {
+        for hours in [
+            "We are open by appointment",
+            "Su cita previa",
+            "Tel. 555-0100",
+            "PH 2026-12-24",
+            "PH  by appointment",
+            "Mo-",
+            "Mo-Fr",
+            "Mo- 09:00-12:00",
+            "Mo-Fr 09:00-12:00 by appointment",
+            "Mo-Fr 09:00-",
+            "Mo-Fr 9-5",
+            "Sa 2026-12-24",
+            "Mo-Fr 09:00-12:00; Sa 09:00-12:00",
+        ] {
+            assert_eq!(line_of(hours, "en"), hours);
+        }
+    }
+
+    #[test]
+    fn an_address_is_in_the_order_of_its_country_with_its_region() {
+        let american = "1 Main St, Salem, OR 97301";
+        for (country, region, expected) in [
+            ("US", "OR", american),
+            ("us", "OR", american),
+            ("USA", "OR", american),
+            ("United States", "OR", american),
+            ("US", "", "1 Main St, Salem, 97301"),
+            ("GB", "", "1 Main St, Salem 97301"),
+            ("GB", "Kent", "1 Main St, Salem, Kent 97301"),
+            ("DE", "", "1 Main St, 97301 Salem"),
+            ("DE", "Salem", "1 Main St, 97301 Salem"),
+            ("BR", "SP", "1 Main St, 97301 Salem, SP"),
+            ("", "OR", "1 Main St, 97301 Salem, OR"),
         ] {
             let address = Address {
                 street_address: "1 Main St".to_owned(),
                 locality: "Salem".to_owned(),
-                region: "OR".to_owned(),
+                region: region.to_owned(),
                 postal_code: "97301".to_owned(),
                 country: country.to_owned(),
             };
