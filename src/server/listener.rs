@@ -455,11 +455,10 @@ fn is_of_the_peer(error: &io::Error) -> bool {
     )
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux", not(feature = "portable")))]
 mod tests {
     use super::*;
 
-    #[cfg(all(target_os = "linux", not(feature = "portable")))]
     #[test]
     fn accepted_sockets_inherit_the_options_of_the_listener() {
         let listening = "127.0.0.1:0".parse().unwrap();
