@@ -7,21 +7,27 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::dataset::trade_of_type;
-use crate::insights::name_candidates;
+use crate::insights::{is_greeting, is_usual_word, name_candidates};
 use crate::model::{Business, Dataset};
 
 /// Most people that are suggested.
 const PEOPLE_MAX: usize = 5;
 
 /// Titles before a name that is suggested: capitalized, and hardly ever another word. Of all titles that a name may have
-/// (`dataset::names`), many are, such as "coach" and "pan".
-const SUGGESTED_TITLES: [&str; 14] = [
-    "Dr", "Mr", "Mrs", "Ms", "Attorney", "Chef", "Frau", "Herr", "Dra", "Mme", "Sra", "Sr", "Prof",
-    "Herrn",
-];
+/// (`dataset::names`), many are, such as "coach" and "pan". These are short forms, perhaps with a full stop.
+const SHORT_TITLES: [&str; 9] = ["Dr", "Mr", "Mrs", "Ms", "Dra", "Mme", "Sra", "Sr", "Prof"];
+
+/// Those that are written in full: a full stop after one ends the sentence.
+const FULL_TITLES: [&str; 6] = ["Attorney", "Chef", "Doktor", "Frau", "Herr", "Herrn"];
 
 /// Those that belong to the name, and are written with a full stop.
 const TITLES_OF_NAMES: [&str; 3] = ["Dr", "Dra", "Prof"];
+
+/// What may stand between "Dr." and a name.
+const DEGREES: [&str; 16] = [
+    "med", "medic", "dent", "vet", "rer", "nat", "phil", "jur", "iur", "ing", "Ing", "habil",
+    "univ", "h", "c", "mult",
+];
 
 /// The least number of reviews that name a person who is suggested.
 const REVIEWS_MIN: u32 = 2;
@@ -172,39 +178,70 @@ fn unlisted_people(dataset: &Dataset) -> Vec<String> {
         known.push(bare_name(&person.name));
         known.extend(person.aliases.iter().map(|alias| bare_name(alias)));
     }
-    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    let mut counts = NameCounts::default();
     for review in &dataset.reviews {
         for name in &review.mentioned_technicians {
             if !is_among(name, &listed) {
                 // One review is enough for a person of the taxonomy.
-                *counts.entry(name.clone()).or_default() += REVIEWS_MIN;
+                counts.add(name, REVIEWS_MIN);
             }
         }
         let mut titled = titled_names(&review.text);
         titled.retain(|name| !is_among(name, &known));
-        titled.sort_unstable();
-        titled.dedup();
+        // The form with a title comes first, and stays.
+        titled.sort_by_key(|name| (bare_name(name), std::cmp::Reverse(name.len())));
+        titled.dedup_by_key(|name| bare_name(name));
         for name in titled {
-            *counts.entry(name).or_default() += 1;
+            counts.add(&name, 1);
         }
     }
     for candidate in name_candidates(dataset) {
-        let name = candidate.name;
-        let is_part = counts.keys().any(|counted| counted.contains(&name));
-        if !is_part && !is_among(&name, &known) {
-            counts.insert(name, candidate.thanked_count as u32);
+        let name = bare_name(&candidate.name);
+        let mut counted = counts.by_bare_name.keys();
+        let is_part = counted.any(|longer| has_words(longer, &name));
+        if !is_part && !is_among(&candidate.name, &known) {
+            counts.add(&candidate.name, candidate.thanked_count as u32);
         }
     }
-    let mut people: Vec<(String, u32)> = counts.into_iter().collect();
-    people.retain(|(_, count)| *count >= REVIEWS_MIN);
-    people.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), name.clone()));
-    people.truncate(PEOPLE_MAX);
-    people.into_iter().map(|(name, _)| name).collect()
+    counts.most_frequent()
+}
+
+/// In how many reviews names are, whatever the titles: "Dr. Weber" and "Frau Weber" are one.
+#[derive(Default)]
+struct NameCounts {
+    by_bare_name: BTreeMap<String, NameCount>,
+}
+
+#[derive(Default)]
+struct NameCount {
+    /// The name with its titles.
+    shown: String,
+    reviews: u32,
+}
+
+impl NameCounts {
+    fn add(&mut self, name: &str, reviews: u32) {
+        let count = self.by_bare_name.entry(bare_name(name)).or_default();
+        count.reviews += reviews;
+        if name.len() > count.shown.len() {
+            count.shown = name.to_owned();
+        }
+    }
+
+    fn most_frequent(self) -> Vec<String> {
+        let mut people: Vec<NameCount> = self.by_bare_name.into_values().collect();
+        people.retain(|person| person.reviews >= REVIEWS_MIN);
+        people.sort_by_key(|person| (std::cmp::Reverse(person.reviews), person.shown.clone()));
+        people.truncate(PEOPLE_MAX);
+        people.into_iter().map(|person| person.shown).collect()
+    }
 }
 
 /// A name in lower case, without titles.
 fn bare_name(name: &str) -> String {
-    let words = name.split_whitespace().filter(|word| !is_title(word));
+    let words = name
+        .split_whitespace()
+        .filter(|word| !is_title(word) && !is_degree(word));
     words.collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
@@ -215,57 +252,77 @@ fn is_among(name: &str, people: &[String]) -> bool {
     let first = name.split(' ').next().unwrap_or_default();
     people
         .iter()
-        .any(|person| person.contains(&name) || person.rsplit(' ').next() == Some(first))
+        .any(|person| has_words(person, &name) || person.rsplit(' ').next() == Some(first))
+}
+
+/// Whether these whole words are in `text`.
+fn has_words(text: &str, words: &str) -> bool {
+    format!(" {text} ").contains(&format!(" {words} "))
 }
 
 fn is_title(word: &str) -> bool {
-    SUGGESTED_TITLES.contains(&word.trim_end_matches('.'))
+    FULL_TITLES.contains(&word) || SHORT_TITLES.contains(&word.trim_end_matches('.'))
+}
+
+fn is_degree(word: &str) -> bool {
+    DEGREES.contains(&word.trim_matches(['.', '-']))
 }
 
 /// Returns the names after a title such as "Dr.": one or two words that begin with a capital letter.
 fn titled_names(text: &str) -> Vec<String> {
+    // Some write "Dr.med.Weber".
+    let text = text.replace('.', ". ");
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut names = Vec::new();
     let mut at = 0;
     while at < words.len() {
-        let mut titles = Vec::new();
-        while at < words.len() && is_title(words[at]) {
+        if !is_title(words[at]) {
+            at += 1;
+            continue;
+        }
+        let mut name = Vec::new();
+        while at < words.len() && (is_title(words[at]) || is_degree(words[at])) {
             let title = words[at].trim_end_matches('.');
             if TITLES_OF_NAMES.contains(&title) {
-                titles.push(format!("{title}."));
+                name.push(format!("{title}."));
             }
             at += 1;
         }
-        let is_titled = at > 0 && is_title(words[at - 1]);
-        let name = if is_titled {
-            name_at(&words[at..])
-        } else {
-            String::new()
-        };
-        if !name.is_empty() {
-            titles.push(name);
-            names.push(titles.join(" "));
+        let untitled = name_at(&words[at..]);
+        if !untitled.is_empty() {
+            name.push(untitled);
+            names.push(name.join(" "));
         }
-        at += 1;
     }
     names
 }
 
-/// The one or two words with a capital letter at the beginning of `words`.
+/// The one or two words with a capital letter at the beginning of `words`, without those of a greeting ("Liebe Grüße").
 fn name_at(words: &[&str]) -> String {
     let mut name = Vec::new();
-    for next in words.iter().take(2) {
-        let plain = next.trim_end_matches(|letter: char| !letter.is_alphabetic());
-        if !plain.starts_with(char::is_uppercase) || is_title(plain) {
+    for (at, word) in words.iter().enumerate().take(2) {
+        let plain = without_end(word);
+        let next = words.get(at + 1);
+        let is_in_greeting =
+            plain == *word && next.is_some_and(|next| is_greeting(without_end(next)));
+        // Short surnames such as An and So are words of other languages.
+        let is_usual = is_usual_word(plain) && (at > 0 || plain.len() > 2);
+        let is_capital = plain.starts_with(char::is_uppercase);
+        if !is_capital || is_title(plain) || is_usual || is_in_greeting {
             break;
         }
         name.push(plain);
         // A name ends at a comma and at the end of a sentence.
-        if plain.len() < next.len() {
+        if plain.len() < word.len() {
             break;
         }
     }
     name.join(" ")
+}
+
+/// A word without the punctuation after it.
+fn without_end(word: &str) -> &str {
+    word.trim_end_matches(|letter: char| !letter.is_alphabetic())
 }
 
 #[cfg(test)]
@@ -369,6 +426,75 @@ mod tests {
         for name in ["Dr. Weber", "Anna Weber"] {
             let listed = german(json!([{"name": name, "title": "Dentist"}]));
             assert_eq!(suggestions(&listed), [], "{name}");
+        }
+    }
+
+    #[test]
+    fn what_follows_a_title_is_a_name_without_greetings_pronouns_and_degrees() {
+        for (text, expected) in [
+            ("Danke Herr Doktor Liebe Grüße", vec![]),
+            ("Sehr geehrter Herr Doktor", vec![]),
+            ("Vielen Dank Herr Doktor. Super Praxis", vec![]),
+            ("Danke Herr Doktor Weber", vec!["Weber"]),
+            ("Danke Frau Weber Sie sind toll", vec!["Weber"]),
+            ("Danke Frau Weber Herzliche Grüße", vec!["Weber"]),
+            ("Danke Frau Weber, Grüße", vec!["Weber"]),
+            ("Frau Dr. med. Weber", vec!["Dr. Weber"]),
+            ("Frau Dr.med.dent.Weber", vec!["Dr. Weber"]),
+            ("Prof. Dr.-Ing. Weber", vec!["Prof. Dr. Weber"]),
+            ("Dr. dent. Anna Weber", vec!["Dr. Anna Weber"]),
+            ("Dr. rer. nat. Anna Weber", vec!["Dr. Anna Weber"]),
+            ("Dr. Li and Mr. An Lee", vec!["Dr. Li", "An Lee"]),
+        ] {
+            assert_eq!(titled_names(text), expected, "{text}");
+        }
+    }
+
+    /// The people who are suggested if three reviews have a text, beside these who are listed.
+    fn suggested(text: &str, listed: &[&str]) -> Vec<String> {
+        unlisted_people(&dataset(|file| {
+            for name in listed {
+                let people = file["business"]["technicians"].as_array_mut();
+                let person = json!({"name": name, "title": "Dentist"});
+                people.expect("a list").push(person);
+            }
+            let reviews = file["reviews"].as_array_mut().expect("a list");
+            for review in &mut reviews[..3] {
+                review["text"] = json!(text);
+            }
+        }))
+    }
+
+    #[test]
+    fn a_greeting_and_the_author_who_signs_are_no_people() {
+        for text in [
+            "Danke Liebe Grüße",
+            "Danke und Herzliche Grüße",
+            "Danke Liebe Grüße Zebulon",
+            "Merci Bonne continuation",
+            "Sehr geehrter Herr Doktor",
+            "Gracias Cordiales Saludos",
+            "Grazie Cordiali Saluti",
+        ] {
+            assert_eq!(suggested(text, &[]), Vec::<String>::new(), "{text}");
+        }
+        assert_eq!(suggested("Danke Zebulon", &[]), ["Zebulon"]);
+    }
+
+    #[test]
+    fn one_person_with_several_titles_is_suggested_once() {
+        let text = "Dr. Weber und Frau Weber sind toll";
+        assert_eq!(suggested(text, &[]), ["Dr. Weber"]);
+    }
+
+    #[test]
+    fn a_person_is_listed_by_whole_words() {
+        let li = "Thanks to Dr. Li for everything.";
+        assert_eq!(suggested(li, &["Julia Meier"]), ["Dr. Li"]);
+        let anna = "Danke an Frau Anna für alles.";
+        assert_eq!(suggested(anna, &["Joanna"]), ["Anna"]);
+        for listed in ["Anna Meier", "Anna"] {
+            assert_eq!(suggested(anna, &[listed]), Vec::<String>::new(), "{listed}");
         }
     }
 }

@@ -55,7 +55,7 @@ use aspect::has_opinions;
 use evidence::{Reader, sign};
 use known::Known;
 pub use parts::ReviewReadings;
-pub use people::name_candidates;
+pub use people::{is_greeting, is_usual_word, name_candidates};
 use read::Derived;
 use sentences::Sentences;
 use star_weights::{

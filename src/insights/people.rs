@@ -5,12 +5,13 @@
 //!
 //! - it often follows an article or the like ("the Team", but not "with Dave");
 //! - it is also written in lower case;
-//! - the taxonomy, the business or the list of other capitalized words has it.
+//! - the taxonomy, the business or the list of other capitalized words has it;
+//! - it stands before a greeting ("Liebe Grüße"), or after one, where the author signs.
 //!
 //! In languages without capital letters no names are found.
 //!
 //! A line of `thanked.txt` is a role and the words that have it: expressions of thanks, words that may stand between them
-//! and a name, titles, capitalized words that are no names, and determiners that may precede a name.
+//! and a name, titles, capitalized words that are no names, greetings, and prepositions that may precede a name.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -79,7 +80,7 @@ impl NameCounts {
                 }
                 continue;
             }
-            if !is_name(words, item) {
+            if !is_name(words, item) || is_before_greeting(words, at) {
                 continue;
             }
             let is_thanked = is_thanked(words, at);
@@ -139,7 +140,7 @@ impl NameCounts {
         for (word, count) in &self.by_word {
             let is_lower = count.lower * 10 > count.capitalized;
             let is_determined = count.determined * 4 > count.capitalized;
-            let is_other = known.contains(word) || NameRole::Other.has(*word);
+            let is_other = known.contains(word) || is_no_name(*word);
             if count.thanked < THANKED_MIN || is_lower || is_determined || is_other {
                 continue;
             }
@@ -174,6 +175,29 @@ pub fn name_candidates(dataset: &Dataset) -> Vec<NameCandidate> {
     counts.candidates(dataset)
 }
 
+/// Whether a capitalized word is no name of a person, such as "Sie", "Danke", "Grüße" or "Team".
+#[must_use]
+pub fn is_usual_word(word: &str) -> bool {
+    let key = key(&word.to_lowercase());
+    is_listed(key) || NameRole::Thanks.has(key) || is_no_name(key)
+}
+
+/// Whether a word greets, or is what the author wishes: "Grüße", "Bonne continuation".
+#[must_use]
+pub fn is_greeting(word: &str) -> bool {
+    NameRole::Greeting.has(key(&word.to_lowercase()))
+}
+
+fn is_no_name(key: u64) -> bool {
+    NameRole::Other.has(key) || NameRole::Greeting.has(key)
+}
+
+/// Whether a greeting follows the word at `at`, so that this is a part of it.
+fn is_before_greeting(words: &TextWords, at: usize) -> bool {
+    let next = words.items.get(at + 1);
+    next.is_some_and(|next| NameRole::Greeting.has(next.key))
+}
+
 /// Whether the word at `at` follows an expression of thanks or a title.
 fn is_thanked(words: &TextWords, at: usize) -> bool {
     let before = words.items[..at].iter().rev().filter(|item| item.is_word);
@@ -183,6 +207,10 @@ fn is_thanked(words: &TextWords, at: usize) -> bool {
         }
         if NameRole::Thanks.has(item.key) {
             return true;
+        }
+        // After a greeting the author signs.
+        if NameRole::Greeting.has(item.key) {
+            return false;
         }
         // "Thanks to Dave and Marta": names may stand between, too.
         let is_other_name = item.is_capital && is_name(words, item);
@@ -243,6 +271,7 @@ enum NameRole {
     Title = 4,
     Other = 8,
     Preposition = 16,
+    Greeting = 32,
 }
 
 impl NameRole {
@@ -261,6 +290,7 @@ static ROLES: LazyLock<KeyMap<u64, u8>> = LazyLock::new(|| {
             "between" => NameRole::Between,
             "title" => NameRole::Title,
             "preposition" => NameRole::Preposition,
+            "greeting" => NameRole::Greeting,
             _ => NameRole::Other,
         };
         for word in words.split(' ') {
