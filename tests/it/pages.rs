@@ -292,7 +292,7 @@ fn the_front_page_says_where_the_business_is_and_when_it_is_open() {
     let page = service().get("/?lang=de");
     let page = page.text();
     for said in [
-        "<dt class=\"unseen\">Adresse</dt>",
+        "<dt class=\"unseen\">Adresse</dt><dd><bdi>14 Granary Street, Second Floor, Quillhaven, CO 80699</bdi></dd>",
         "<dt class=\"unseen\">Öffnungszeiten</dt><dd><bdi>Mo–Do 08:30–17:30 · Fr 08:30–16:00</bdi></dd>",
     ] {
         assert!(page.contains(said), "{said}");
