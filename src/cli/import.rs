@@ -155,6 +155,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let options = options(args)?;
     let folder = Folder::open(&args.into, args.dry_run)?;
     let mut merge = folder.merge()?;
+    check_platform(args, &merge)?;
     merge.ignore(folder.ignored.clone().into_iter().map(|entry| entry.id));
     let mut store = PhotoStore::open(&args.into)?;
     merge.know_photos(store.table.clone());
@@ -184,6 +185,17 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     store.discard();
     print_report(&report, args)?;
     check_rejected(&report, is_prevented)
+}
+
+/// Refuses the business itself as the platform that has published the reviews.
+fn check_platform(args: &ImportArgs, merge: &Merge<'_>) -> Result<(), Failure> {
+    match &args.source {
+        Some(name) if args.from_platform && merge.is_business(name) => {
+            let message = format!("--source: {name:?} is the business itself, and not a platform");
+            Err(Failure::new(Status::Data, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Reads the sources and merges their records.

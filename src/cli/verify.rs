@@ -9,7 +9,7 @@ use super::exit::{Failure, Status, print};
 use super::folder::{BACKUP, Folder};
 use super::init::parse_name;
 use crate::import::{Merge, VerifiedAs};
-use crate::model::named_platform;
+use crate::model::typed_platform;
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {
@@ -44,7 +44,8 @@ pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     let mut changed = 0;
     for id in &ids {
         let source = merge.source_of(id).unwrap_or_default();
-        if merge.verify(id, &verification(args, &source)?) {
+        let how = verification(args, &source, &merge)?;
+        if merge.verify(id, &how) {
             changed += 1;
         }
     }
@@ -97,16 +98,19 @@ fn chosen_ids(args: &VerifyArgs, merge: &Merge<'_>) -> Result<Vec<String>, Failu
 }
 
 /// Returns how a review of `source` was verified, by the flags.
-fn verification(args: &VerifyArgs, source: &str) -> Result<VerifiedAs, Failure> {
+fn verification(args: &VerifyArgs, source: &str, merge: &Merge<'_>) -> Result<VerifiedAs, Failure> {
     if args.withdraw {
         return Ok(VerifiedAs::Unverified);
     }
     if args.account {
-        let Some(name) = named_platform(source) else {
-            let message = format!("--account: {source:?} is not a platform; nothing was changed");
-            return Err(Failure::new(Status::Data, message));
+        return match typed_platform(source) {
+            Some(name) if !merge.is_business(source) => Ok(VerifiedAs::Account(name.to_owned())),
+            _ => {
+                let message =
+                    format!("--account: {source:?} is not a platform; nothing was changed");
+                Err(Failure::new(Status::Data, message))
+            }
         };
-        return Ok(VerifiedAs::Account(name.to_owned()));
     }
     Ok(match &args.by {
         None => VerifiedAs::Business,

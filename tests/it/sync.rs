@@ -413,6 +413,19 @@ fn verification_and_location_of_a_source_are_those_of_its_reviews() {
     }
 }
 
+#[test]
+fn a_file_that_names_no_platform_is_not_read_as_published_with_an_account() {
+    for kind in ["json", "csv"] {
+        let platform = Platform::with(&IDS);
+        let folder = Folder::new();
+        add(&folder, &platform, kind, &["--verification", "account"]);
+        let said = sync(&folder, &[]).with(69);
+        let why = "\"import\" is not a platform that publishes reviews with an account: a column such as Source must";
+        assert!(said.contains(why), "{kind}: {said}");
+        assert_eq!(folder.reviews(), [Value::Null; 0], "{kind}");
+    }
+}
+
 /// Adds the location "north" to the business.
 fn give_location(folder: &Path) {
     let path = folder.join("reviews.json");

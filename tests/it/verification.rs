@@ -124,10 +124,18 @@ fn a_platform_that_is_not_listed_is_accepted_and_is_the_publisher_in_the_linked_
     assert_eq!(review["verification"], account);
     let document = server.get("/reviews.jsonld").json();
     assert_eq!(document["review"][0]["publisher"]["name"], "Arztnavi");
-    let own = text.replacen("arztnavi", "own website", 1);
-    data.write("reviews.json", &own);
-    let said = run(&["verify", "r00000", "--account", "--data", folder]).with(65);
-    assert!(said.contains("\"own website\" is not a platform"), "{said}");
+    for own in [
+        "own website",
+        "Kontaktformular",
+        "n/a",
+        "practice.example",
+        "Example & Partners",
+    ] {
+        data.write("reviews.json", &text.replacen("arztnavi", own, 1));
+        let said = run(&["verify", "r00000", "--account", "--data", folder]).with(65);
+        let expected = format!("{own:?} is not a platform");
+        assert!(said.contains(&expected), "{said}");
+    }
 }
 
 #[test]

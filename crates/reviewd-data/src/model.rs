@@ -17,73 +17,14 @@ use reviewd_wire::date::{Date, Timestamp};
 pub mod changes;
 pub mod insights;
 pub mod notices;
+mod platforms;
 pub mod site;
 pub mod sync;
 
+pub use platforms::{is_business, platform, typed_platform};
+
 /// The method of a review that its platform published with an account, not matched with a customer.
 pub const METHOD_ACCOUNT: &str = "account";
-
-/// Sources that are no platform, in the form in which names are compared.
-const OWN_SOURCES: [&str; 14] = [
-    "import",
-    "website",
-    "websites",
-    "ownwebsite",
-    "ownsite",
-    "oursite",
-    "site",
-    "web",
-    "homepage",
-    "webseite",
-    "form",
-    "email",
-    "mail",
-    "csv",
-];
-
-/// Platforms that publish reviews, or verify them, as their names are written.
-const PLATFORMS: [&str; 40] = [
-    "11880",
-    "Airbnb",
-    "anwalt.de",
-    "App Store",
-    "Avvo",
-    "Bazaarvoice",
-    "Booking.com",
-    "Capterra",
-    "Check24",
-    "Doctolib",
-    "eKomi",
-    "Etsy",
-    "Expedia",
-    "Facebook",
-    "G2",
-    "Gelbe Seiten",
-    "Glassdoor",
-    "golocal",
-    "Google Play",
-    "Google",
-    "HolidayCheck",
-    "Jameda",
-    "Judge.me",
-    "kununu",
-    "Lawyers.com",
-    "Loox",
-    "Martindale",
-    "Okendo",
-    "PowerReviews",
-    "ProvenExpert",
-    "Reviews.io",
-    "Sanego",
-    "Stamped",
-    "Treatwell",
-    "Tripadvisor",
-    "Trusted Shops",
-    "Trustpilot",
-    "Werkenntdenbesten",
-    "Yelp",
-    "Yotpo",
-];
 
 /// The directory of our own pictures within the data directory.
 pub const MEDIA_DIRECTORY: &str = "media";
@@ -302,33 +243,6 @@ impl Verification {
     pub fn is_by_account(&self) -> bool {
         self.method.as_deref() == Some(METHOD_ACCOUNT)
     }
-}
-
-/// Returns the platform that `name` means, regardless of case, dots and blanks; `None` if it is not known.
-#[must_use]
-pub fn platform(name: &str) -> Option<&'static str> {
-    let mut platforms = PLATFORMS.into_iter();
-    platforms.find(|platform| plain(platform).eq(plain(name)))
-}
-
-/// Returns the name of the platform of a source, which need not be a known one; `None` if the source is the business
-/// itself, such as its web site.
-#[must_use]
-pub fn named_platform(source: &str) -> Option<&str> {
-    if let Some(known) = platform(source) {
-        return Some(known);
-    }
-    let is_own = OWN_SOURCES.iter().any(|own| plain(source).eq(own.chars()));
-    if is_own || plain(source).next().is_none() {
-        return None;
-    }
-    Some(source.trim())
-}
-
-/// The letters and digits of a name, in lower case.
-fn plain(name: &str) -> impl Iterator<Item = char> {
-    let plain = name.chars().filter(|character| character.is_alphanumeric());
-    plain.flat_map(char::to_lowercase)
 }
 
 /// A review that the operator has removed permanently.

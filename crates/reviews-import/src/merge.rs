@@ -19,7 +19,7 @@ use super::record::{Field, Record, RecordResult, Refusal};
 use super::review::ReviewObject;
 use super::source::{ImportSource, Vouched};
 use super::text::{normal, short_message};
-use reviewd_data::model::{Business, DatePrecision};
+use reviewd_data::model::{Business, DatePrecision, is_business};
 use reviewd_wire::date::{Date, Timestamp};
 use reviewd_wire::text::quote;
 
@@ -199,7 +199,7 @@ impl<'f> Merge<'f> {
         let Some(business_of_source) = business_of_source else {
             return;
         };
-        let business_of_folder = self.business_name();
+        let business_of_folder = self.business_text("name");
         let name = normal(&business_of_source);
         let own_name = normal(&business_of_folder);
         if !name.contains(&own_name) && !own_name.contains(&name) {
@@ -212,11 +212,19 @@ impl<'f> Merge<'f> {
         }
     }
 
-    /// The name of the folder's business.
-    fn business_name(&self) -> String {
+    /// The text of a key of the folder's business.
+    fn business_text(&self, key: &str) -> String {
         let json = self.parts.get("business").map_or("{}", |part| part.get());
         let business: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
-        business["name"].as_str().unwrap_or_default().to_owned()
+        business[key].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Tells whether the name of a source is that of the folder's business, or the host of its website.
+    #[must_use]
+    pub fn is_business(&self, source: &str) -> bool {
+        let name = self.business_text("name");
+        let website = self.business_text("url");
+        is_business(source, &name, &website)
     }
 
     /// Adds a record or a refusal of the source that was begun last.

@@ -20,7 +20,7 @@ use reviewd_data::dataset::{
     is_review_id,
 };
 use reviewd_data::model::{
-    DatePrecision, METHOD_ACCOUNT, named_platform, platform as known_platform,
+    DatePrecision, METHOD_ACCOUNT, platform as known_platform, typed_platform,
 };
 use reviewd_wire::date::Date;
 use reviewd_wire::text::quote;
@@ -75,7 +75,8 @@ pub(super) enum RecordError {
     #[error("verified: {} is neither true nor false", quote(.0))]
     Verified(String),
     #[error(
-        "source: {} is not a platform, as --from-platform says: name it with --source, such as --source google",
+        "source: {} is not a platform that is known: if one has published the review, name it with --source, such as \
+         --source google",
         quote(.0)
     )]
     NoPlatform(String),
@@ -500,7 +501,13 @@ fn account(
     if !source.options.is_from_platform || record.is_ours {
         return Ok(None);
     }
-    match named_platform(platform) {
+    // A column has all kinds of names; one that is not known counts only if the operator has typed it.
+    let name = if source.options.source.is_some() {
+        typed_platform(platform)
+    } else {
+        known_platform(platform)
+    };
+    match name {
         Some(name) => Ok(Some(json!({"by": name, "method": METHOD_ACCOUNT}))),
         None => Err(RecordError::NoPlatform(platform.to_owned())),
     }

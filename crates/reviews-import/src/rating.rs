@@ -23,13 +23,13 @@ const UNITS: &str = "rating star stars stern sterne sternen étoile étoiles eto
 /// Words between the rating and the best value.
 const OF: &str = r"/|out\s+of|of|von|sur|de|di|su|van|av|af|из|out";
 
-/// Words for grades in German and Czech headings; of such grades 1 is the best, as a rule.
-const GRADES: [&str; 5] = ["schulnote", "schulnoten", "zensur", "známka", "znamka"];
+/// Headings of grades, of which 1 is the best, in German and Czech.
+const GRADES: &str = "schulnote zensur zensuren známka známky znamka znamky";
 
-/// Headings of German tables, beside which `Note` is a grade. `Note` is a rating in French, and a text in English.
-const GERMAN_HEADINGS: &str = "datum bewertungsdatum bewertung bewertungstext rezension kommentar kunde kundenname verfasser \
-    autor vorname nachname überschrift betreff titel quelle sprache antwort zeitstempel geprüft verifiziert erstelltam \
-    freigegeben patientin behandlung praxis";
+/// Words in headings of French tables, in which `Note` is a rating of which the highest is the best.
+const FRENCH: &str = "nom prénom prenom auteur auteure pseudonyme avis titre commentaire commentaires réponse réponses \
+    reponse reponses témoignage temoignage établissement etablissement langue ville produit horodateur sur globale générale \
+    generale moyenne attribuée attribuee votre étoiles etoiles";
 
 /// A rating in whole stars.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,29 +171,60 @@ pub(super) fn names_ten(name: &str) -> bool {
 pub(super) enum GradeName {
     /// The name says so: `Schulnote`.
     Grade,
-    /// The name may be that of a grade: `Gesamtnote`, and `Note` in a German table.
+    /// The name may be that of grades: `Gesamtnote`, `Grade`, and `Note` without a French heading beside it.
     Ambiguous,
     /// It is another name.
     Other,
 }
 
-/// Tells whether the name of a column is that of grades; `headings` are those of all columns, in lower case and without
-/// spaces.
-pub(super) fn grade_name<'h>(name: &str, mut headings: impl Iterator<Item = &'h str>) -> GradeName {
-    let lower = name.to_lowercase();
-    let mut words = lower.split(|c: char| !c.is_alphabetic());
-    if words.clone().any(|word| GRADES.contains(&word)) {
+/// Tells whether the name of a column is that of grades; `headings` are those of all columns.
+pub(super) fn grade_name<'h>(name: &str, headings: impl Iterator<Item = &'h str>) -> GradeName {
+    let words = heading_words(name);
+    let is_grade = |word: &String| word.starts_with("schulnote") || is_listed(GRADES, word);
+    if words.iter().any(is_grade) {
         return GradeName::Grade;
     }
-    let is_note = |word: &str| word.ends_with("note") || word.ends_with("noten");
-    let Some(word) = words.find(|word| is_note(word)) else {
-        return GradeName::Other;
-    };
-    let is_compound = !["note", "noten"].contains(&word);
-    if is_compound || headings.any(|heading| is_listed(GERMAN_HEADINGS, heading)) {
+    if words.iter().any(|word| is_compound_of_grades(word)) {
         return GradeName::Ambiguous;
     }
-    GradeName::Other
+    if !words.iter().any(|word| word == "note") {
+        return GradeName::Other;
+    }
+    for heading in headings {
+        if heading_words(heading)
+            .iter()
+            .any(|word| is_listed(FRENCH, word))
+        {
+            return GradeName::Other;
+        }
+    }
+    GradeName::Ambiguous
+}
+
+/// Whether a word has one for grades in it: `gesamtnote`, `notendurchschnitt`, `benotung`.
+fn is_compound_of_grades(word: &str) -> bool {
+    let ends_with_note = word != "note" && word.ends_with("note");
+    let has_grades = word.contains("noten") || word.contains("benotung");
+    ends_with_note || has_grades || word == "grade" || word == "grades"
+}
+
+/// The words of a heading in lower case; those of a key such as `noteGlobale` are two.
+fn heading_words(heading: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut is_after_small = false;
+    for letter in heading.chars() {
+        if !letter.is_alphabetic() || (letter.is_uppercase() && is_after_small) {
+            words.push(std::mem::take(&mut word));
+        }
+        if letter.is_alphabetic() {
+            word.extend(letter.to_lowercase());
+        }
+        is_after_small = letter.is_lowercase();
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 /// Tells whether a text may be a rating on any scale.
@@ -390,13 +421,28 @@ mod tests {
             ("Schulnote", "name", GradeName::Grade),
             ("Bewertung (Schulnoten 1-6)", "name", GradeName::Grade),
             ("Gesamtnote", "name", GradeName::Ambiguous),
-            ("Note", "name datum note", GradeName::Ambiguous),
-            ("Note", "nom date note avis", GradeName::Other),
-            ("Note globale", "auteur patient date avis", GradeName::Other),
-            ("Note", "name date comment", GradeName::Other),
-            ("Sterne", "name datum", GradeName::Other),
+            ("Schulnotensystem", "nom avis", GradeName::Grade),
+            ("Benotung", "name text", GradeName::Ambiguous),
+            ("Notendurchschnitt", "name text", GradeName::Ambiguous),
+            ("overallGrade", "name text", GradeName::Ambiguous),
+            ("Note", "Name|Datum|Note", GradeName::Ambiguous),
+            ("Note", "Name|Bewertet am|Note|Text", GradeName::Ambiguous),
+            ("Note", "Name|Date|Note|Text", GradeName::Ambiguous),
+            ("note", "name|day|note|review", GradeName::Ambiguous),
+            ("Note", "Nom|Date|Note|Avis", GradeName::Other),
+            ("Note", "Auteur|Date|Note|Titel|Avis", GradeName::Other),
+            ("Note", "Name|Datum|Note|Date de l'avis", GradeName::Other),
+            (
+                "Note globale",
+                "Name|Date|Note globale|Text",
+                GradeName::Other,
+            ),
+            ("noteGlobale", "name|noteGlobale", GradeName::Other),
+            ("Note sur 5", "Client|Note sur 5", GradeName::Other),
+            ("Sterne", "name|datum", GradeName::Other),
+            ("Upgrade", "name|text", GradeName::Other),
         ] {
-            let found = grade_name(name, headings.split(' '));
+            let found = grade_name(name, headings.split('|'));
             assert_eq!(found, expected, "{name} beside {headings}");
         }
     }

@@ -22,7 +22,7 @@ use super::status::StatusOptions;
 use super::text::normal;
 use super::{encoding, rating, xlsx};
 use reviewd_data::dataset::KEYS_OPTIONAL;
-use reviewd_data::model::named_platform;
+use reviewd_data::model::{platform, typed_platform};
 use reviewd_wire::date::Date;
 use reviewd_wire::text::quote;
 
@@ -437,13 +437,18 @@ impl<'i> ImportSource<'i> {
         if !self.options.is_from_platform || is_decided_by_record {
             return Ok(());
         }
-        let name = asked.unwrap_or(&self.format.source);
-        if named_platform(name).is_some() {
+        let of_format = self.format.source.as_str();
+        let name = match asked {
+            Some(asked) => typed_platform(asked),
+            None => platform(of_format),
+        };
+        if name.is_some() {
             return Ok(());
         }
         let message = format!(
-            "--from-platform: {} is not a platform: name it with --source, such as --source google",
-            quote(name)
+            "{} is not a platform that publishes reviews with an account: a column such as Source must name one, or, for an \
+             import, --source, such as --source google",
+            quote(asked.unwrap_or(of_format))
         );
         Err(ReadError::whole(message))
     }
@@ -510,15 +515,15 @@ impl<'i> ImportSource<'i> {
 
     /// Refuses grades, of which 1 is the best: read as stars, the best review would be published as the worst.
     fn check_grades(&self, column: &str) -> Result<(), ReadError> {
-        let headings = self.shape.columns.iter().map(|one| one.normal.as_str());
+        let headings = self.shape.columns.iter().map(|one| one.name.as_str());
         let quoted = quote(column);
         let convert = "convert grades to stars in the table (1 to 5 stars, 2 to 4, 3 to 3 …), in a column named Sterne";
         let message = match rating::grade_name(column, headings) {
             GradeName::Other => return Ok(()),
             GradeName::Ambiguous if self.options.scale.is_some() => return Ok(()),
             GradeName::Ambiguous => format!(
-                "the ratings of {quoted} may be school grades, of which 1 is the best: if 5 is the best, --scale 5 reads \
-                 them; else {convert}"
+                "the ratings of {quoted} may be school grades, of which 1 is the best: if so, {convert}; if the highest is \
+                 the best, say so with any --scale, such as --scale 5"
             ),
             GradeName::Grade => format!(
                 "the ratings of {quoted} are school grades, of which 1 is the best: {convert}; if the highest is the \

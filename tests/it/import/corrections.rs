@@ -185,8 +185,12 @@ fn reviews_of_a_platform_are_published_as_such_until_they_are_hidden_or_verified
     folder.says(
         &[&shown, "--from-platform"],
         65,
-        "--from-platform: \"import\" is not a platform",
+        "\"import\" is not a platform that publishes reviews with an account",
     );
+    for own in ["Weiß", "weiss.example", "www.weiss.example"] {
+        let said = format!("--source: {own:?} is the business itself, and not a platform");
+        folder.says(&[&shown, "--source", own, "--from-platform"], 65, &said);
+    }
 }
 
 #[test]
