@@ -274,7 +274,7 @@ enum Command {
     /// Print the insights that the service would publish, or the reasons for them
     #[command(after_help = "Example: reviewd insights data --explain fees")]
     Insights(insights::InsightsArgs),
-    /// Print every setting of `serve` with its value and origin: flag, environment or default
+    /// Print every setting of `serve` with its value and origin: flag, environment, computed or default
     #[command(after_help = "The flags are those of `serve`; secrets are not shown.")]
     Config(Box<config_list::ConfigArgs>),
     /// Ask a running service whether it is healthy: status 200 to 299

@@ -14,7 +14,7 @@ use crate::wire::date::Date;
 use crate::wire::json::{Array, Object, value_text};
 
 /// What a model learns where the data have no record of changes.
-const NO_RECORD_HINT: &str = "there is no record of earlier changes: every review counts as changed when the data were first read";
+const NO_RECORD_HINT: &str = "there is no record of earlier changes, so every review is listed as changed on the day of the data";
 
 /// Lists the changes of a day and later, the oldest first. A page that would be too long has fewer than `limit`.
 pub(super) fn list_changed(

@@ -108,6 +108,32 @@ fn every_answer_fits_its_schema_and_its_bound_in_both_copies() {
     }
 }
 
+/// Except for the fields of a whole review and the parts of the insights, which their documents describe.
+#[test]
+fn every_key_of_an_answer_is_in_its_schema() {
+    let mut calls = arguments();
+    let both = json!({"sections": ["faq"], "since": "2020-01-01"});
+    calls.push(("get_insights", both));
+    let tools = listed();
+    for (tool, arguments) in calls {
+        let listed = tools.iter().find(|listed| listed["name"] == tool);
+        let schema = &listed.expect("a tool")["outputSchema"]["properties"];
+        let result = call(tool, arguments.clone());
+        let content = result["structuredContent"].as_object().expect("an object");
+        for key in content.keys() {
+            let is_described = match tool {
+                "get_review" => true,
+                "get_insights" => key != "hint" && key != "period",
+                _ => false,
+            };
+            assert!(
+                is_described || schema.get(key).is_some(),
+                "{tool} {arguments}: {key}"
+            );
+        }
+    }
+}
+
 #[test]
 fn tools_say_what_clients_need_of_them() {
     let tools = listed();
