@@ -178,7 +178,7 @@ fn unlisted_people(dataset: &Dataset) -> Vec<String> {
         known.push(bare_name(&person.name));
         known.extend(person.aliases.iter().map(|alias| bare_name(alias)));
     }
-    let mut counts = NameCounts::default();
+    let mut counts = SuggestedPeople::default();
     for review in &dataset.reviews {
         for name in &review.mentioned_technicians {
             if !is_among(name, &listed) {
@@ -208,18 +208,18 @@ fn unlisted_people(dataset: &Dataset) -> Vec<String> {
 
 /// In how many reviews names are, whatever the titles: "Dr. Weber" and "Frau Weber" are one.
 #[derive(Default)]
-struct NameCounts {
-    by_bare_name: BTreeMap<String, NameCount>,
+struct SuggestedPeople {
+    by_bare_name: BTreeMap<String, SuggestedPerson>,
 }
 
 #[derive(Default)]
-struct NameCount {
+struct SuggestedPerson {
     /// The name with its titles.
     shown: String,
     reviews: u32,
 }
 
-impl NameCounts {
+impl SuggestedPeople {
     fn add(&mut self, name: &str, reviews: u32) {
         let count = self.by_bare_name.entry(bare_name(name)).or_default();
         count.reviews += reviews;
@@ -229,7 +229,7 @@ impl NameCounts {
     }
 
     fn most_frequent(self) -> Vec<String> {
-        let mut people: Vec<NameCount> = self.by_bare_name.into_values().collect();
+        let mut people: Vec<SuggestedPerson> = self.by_bare_name.into_values().collect();
         people.retain(|person| person.reviews >= REVIEWS_MIN);
         people.sort_by_key(|person| (std::cmp::Reverse(person.reviews), person.shown.clone()));
         people.truncate(PEOPLE_MAX);
