@@ -600,7 +600,7 @@ fn render_source(source: &SourceReport) -> Vec<String> {
     }
     for column in &source.likely_reply_columns {
         lines.push(format!(
-            "  {column:?} looks like your answers: --map 'owner_reply={column}'"
+            "  {column:?}: if these are your answers: --map 'owner_reply={column}'"
         ));
     }
     lines.push(format!(

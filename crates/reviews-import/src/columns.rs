@@ -8,17 +8,17 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::date::{self, DateOrder};
-use super::formats::{Form, SourceFormat, is_usual};
+use super::formats::{Form, SourceFormat};
 use super::rating;
 use super::record::{Field, Mapping, Record};
 use super::relative;
-use super::replies::{ReplyHeading, reply_heading};
+use super::replies::{ReplyHeading, is_sentence, reply_heading};
 use super::resolve::{Resolved, resolve};
 use super::shape::Shape;
 use super::status::{
     StatusColumn, StatusError, StatusOptions, StatusRule, hides, is_status_name, rule_of,
 };
-use super::text::can_be_typed;
+use super::text::{can_be_typed, is_listed};
 use reviewd_wire::text::quote;
 
 /// Names in a message.
@@ -26,6 +26,9 @@ const NAMES_MAX: usize = 30;
 
 /// A longer text in a column without a known name is not a name, in bytes.
 const NAME_BYTES_LIKELY: usize = 60;
+
+/// Values of a column that says yes or no.
+const FLAGS: &str = "true false yes no ja nein nee oui non sí sim não tak nie";
 
 /// Common names of authors that may also be the name of the business.
 const COMMON_AUTHORS: [&str; 4] = ["name", "displayname", "nombre", "nom"];
@@ -45,6 +48,8 @@ pub(super) struct Columns {
     statuses: Vec<(usize, StatusRule)>,
     /// Fields that the operator mapped.
     mapped: Vec<Field>,
+    /// Whether the column of the days of answers was found by the words of its heading.
+    has_likely_reply_days: bool,
 }
 
 /// Why the columns of a source cannot be used.
@@ -312,51 +317,84 @@ impl Columns {
         groups
     }
 
-    /// Assigns the columns whose headings say in words that they are the owner's answers, or the days of these, once the
-    /// texts of the reviews have a column.
+    /// Assigns the columns whose headings and values say that they are the owner's answers and the days of these. Without a
+    /// column of texts, what looks like an answer may be the review.
     fn find_replies(&mut self, shape: &Shape) {
-        if !self.has_words() {
+        if !self.has(Field::Text) {
             return;
         }
-        for at in 0..shape.columns.len() {
-            let Some(field) = self.reply_field(shape, at) else {
+        if !self.has_value(shape, Field::OwnerReply)
+            && let Some(at) = self.best(shape, ReplyHeading::Reply, is_sentence)
+        {
+            self.used.retain(|(field, _)| *field != Field::OwnerReply);
+            self.used
+                .push((Field::OwnerReply, vec![ColumnGroup::of(at)]));
+        }
+        if self.has(Field::OwnerReply)
+            && !self.has(Field::OwnerReplyDate)
+            && let Some(at) = self.best(shape, ReplyHeading::Day, is_date)
+        {
+            self.used
+                .push((Field::OwnerReplyDate, vec![ColumnGroup::of(at)]));
+            self.has_likely_reply_days = true;
+        }
+    }
+
+    /// Whether a column of a field has a value, or is one that the operator named.
+    fn has_value(&self, shape: &Shape, field: Field) -> bool {
+        let groups = self.groups(field).unwrap_or_default();
+        let mut columns = groups.iter().flat_map(|group| &group.columns);
+        self.mapped.contains(&field) || columns.any(|at| shape.columns[*at].filled > 0)
+    }
+
+    /// Of the unassigned columns with such a heading, most of whose values fit, the one with the most values that do.
+    fn best(
+        &self,
+        shape: &Shape,
+        heading: ReplyHeading,
+        is_fitting: fn(&str) -> bool,
+    ) -> Option<usize> {
+        let mut best = None;
+        let mut count_max = 0;
+        for (at, column) in shape.columns.iter().enumerate() {
+            let is_own = !column.is_object && !column.normal.contains('.') && !self.uses(at);
+            if !is_own || reply_heading(&column.name) != heading {
                 continue;
-            };
-            if !self.has(field) {
-                self.used.push((field, vec![ColumnGroup::of(at)]));
+            }
+            let group = ColumnGroup::of(at);
+            let texts: Vec<String> = texts(shape, Field::OwnerReply, &group).collect();
+            let count = texts.iter().filter(|text| is_fitting(text)).count();
+            if count * 2 >= texts.len() && count > count_max {
+                best = Some(at);
+                count_max = count;
             }
         }
+        best
     }
 
-    /// The field that a heading about answers and the values below it say; `None` for any other column.
-    fn reply_field(&self, shape: &Shape, at: usize) -> Option<Field> {
-        let column = &shape.columns[at];
-        let is_own = !column.is_object && !column.normal.contains('.');
-        if !is_own || self.uses(at) || is_usual(Field::Text, &column.normal) {
-            return None;
-        }
-        let heading = reply_heading(&column.name);
-        let group = ColumnGroup::of(at);
-        let texts: Vec<String> = texts(shape, Field::OwnerReply, &group).collect();
-        let days = texts.iter().filter(|text| is_date(text)).count();
-        let is_days = !texts.is_empty() && days * 2 >= texts.len();
-        match heading {
-            ReplyHeading::Reply | ReplyHeading::Day if is_days => Some(Field::OwnerReplyDate),
-            ReplyHeading::Reply => Some(Field::OwnerReply),
-            _ => None,
-        }
+    /// Whether the column of the days of answers was found by the words of its heading.
+    pub(super) fn has_likely_reply_days(&self) -> bool {
+        self.has_likely_reply_days
     }
 
-    /// The unused columns whose headings have a word for an answer, if no column is known to have the answers.
+    /// Takes back that a column has the days of answers.
+    pub(super) fn remove_reply_days(&mut self) {
+        self.used
+            .retain(|(field, _)| *field != Field::OwnerReplyDate);
+    }
+
+    /// The unused columns that may have answers: those with a heading of them, and without a column of answers those with a
+    /// word for an answer.
     fn likely_replies(&self, shape: &Shape, unused: &[String]) -> Vec<String> {
-        if self.has(Field::OwnerReply) {
-            return Vec::new();
-        }
         let mut likely = unused.to_vec();
-        likely.retain(|name| reply_heading(name) == ReplyHeading::Likely && can_be_typed(name));
+        likely.retain(|name| match reply_heading(name) {
+            ReplyHeading::Reply => can_be_typed(name),
+            ReplyHeading::Likely => !self.has(Field::OwnerReply) && can_be_typed(name),
+            ReplyHeading::Day | ReplyHeading::Other => false,
+        });
         likely.retain(|name| {
             let at = shape.columns.iter().position(|one| one.name.trim() == name);
-            at.is_some_and(|at| is_likely(shape, Field::Text, at))
+            at.is_some_and(|at| is_likely(shape, Field::OwnerReply, at))
         });
         likely
     }
@@ -557,7 +595,7 @@ pub(super) struct ColumnsReport {
     /// Fields and their columns.
     pub(super) used: Vec<(String, String)>,
     pub(super) unused: Vec<String>,
-    /// Those of them that look like the owner's answers.
+    /// Those of them that may be the owner's answers.
     pub(super) likely_replies: Vec<String>,
 }
 
@@ -715,6 +753,7 @@ fn is_usable_value(text: &str, field: Field, is_stars: bool) -> bool {
         Field::Rating => rating::is_rating(text),
         Field::Date => is_date(text),
         Field::Text | Field::Title => !is_stars && !is_url(text) && !is_flag(text),
+        Field::OwnerReply => !is_url(text) && !is_number(text) && !is_flag(text) && !has_mail(text),
         Field::Author => !is_url(text) && !is_number(text) && !is_mail(text),
         Field::Pros | Field::Cons => !is_url(text) && !is_number(text) && !is_flag(text),
         _ => true,
@@ -733,13 +772,14 @@ fn is_likely(shape: &Shape, field: Field, at: usize) -> bool {
     fitting.count() * 2 >= texts.len()
 }
 
-/// Whether a value of a column without a known name is likely one of the field: rating, date, text or author.
+/// Whether a value of a column without a known name is likely one of the field: rating, date, text, answer or author.
 fn is_likely_value(text: &str, field: Field) -> bool {
     match field {
         Field::Rating => rating::parse(text, rating::Scale::default()).is_ok(),
         Field::Date => is_date(text),
         _ if is_number(text) || is_url(text) || is_date(text) || is_mail(text) => false,
         Field::Text => true,
+        Field::OwnerReply => !is_flag(text) && !has_mail(text),
         _ => !is_flag(text) && text.len() < NAME_BYTES_LIKELY,
     }
 }
@@ -764,13 +804,18 @@ fn is_mail(text: &str) -> bool {
     text.contains('@') && !text.contains(char::is_whitespace)
 }
 
+/// Whether a text has an e-mail address: `Ann <ann@mail.example>`.
+fn has_mail(text: &str) -> bool {
+    text.split_whitespace().any(is_mail)
+}
+
 fn is_number(text: &str) -> bool {
     let mut characters = text.trim().chars();
     characters.all(|character| character.is_ascii_digit() || ".,-%/".contains(character))
 }
 
 fn is_flag(text: &str) -> bool {
-    ["true", "false", "yes", "no"].contains(&text.to_lowercase().trim())
+    is_listed(FLAGS, text.to_lowercase().trim())
 }
 
 /// Whether a record has different values in both groups, so that they are not two names for one field.
@@ -905,6 +950,30 @@ First Name,Last Name,stars; Ann,Lee,5 => author=0 rating=2";
             let found = find(&format!("Rating,{name}"), &["5,x"], "");
             assert_eq!(found.as_deref(), Ok("rating=0 verified=1"), "{name}");
         }
+    }
+
+    /// Headings with a value below, of which none is taken as the owner's answers.
+    const NO_ANSWERS: &str = "\
+Reply-To=ann@mail.example|Reply to=Ann <ann@mail.example>|reply_to=ann@mail.example|Kommentar an die Praxis=Bitte anrufen.\
+|Comment to the owner=Please call me.|Comment on business=Please call me.|Kommentar zum Team=Alle waren nett.\
+|Rückmeldung=Bitte anrufen.|Reactie=Graag bellen.|Your response=I liked it.|Su respuesta=Me gusta el pan.\
+|Ihre Antwort=Die Ruhe gefiel mir.|Votre réponse=Le pain est bon.|Antwort von=Dr. Weber|Antwort auf=Wie war es bei uns.\
+|Antwort zum Team=Alle waren nett.|Public reply?=yes|Public reply=yes|Stellungnahme=ja|Antwort der Praxis=Anna Weber\
+|Antwort der Praxis=12|Antwort der Praxis=https://a.example/1|Antwort der Praxis=|Antwort vom=|Response time=45\
+|Antwort Praxis=Dr. Weber|Kommentar des Kunden=Bitte anrufen.|Antwort des Kunden=Bitte anrufen.";
+
+    #[test]
+    fn what_may_be_private_is_not_taken_as_an_answer() {
+        let mut taken = Vec::new();
+        for case in NO_ANSWERS.split('|') {
+            let (heading, value) = case.split_once('=').expect("a value");
+            let row = format!("5,Good.,{value}");
+            let found = find(&format!("Rating,Text,{heading}"), &[&row], "");
+            if found.as_deref() != Ok("rating=0 text=1") {
+                taken.push(format!("{case}: {found:?}"));
+            }
+        }
+        assert_eq!(taken, Vec::<String>::new());
     }
 
     #[test]

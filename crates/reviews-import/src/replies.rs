@@ -1,51 +1,59 @@
-//! Recognizes the headings of the owner's answers by their words: `Antwort der Praxis`, `Ihre Antwort`,
-//! `Fecha de respuesta`.
+//! Recognizes the headings of the owner's answers by their words: `Antwort der Praxis`, `Unsere Antwort`, `Owner's reply`.
 //!
-//! A heading is that of the answers, or of their day, if all of its words are known here. Of any other heading with a word
-//! for an answer (`Antwort Dr. Weber`) the report only says that it may be one.
+//! What is taken is published, and much beside a review is private: `Reply-To`, `Kommentar an die Praxis`. So a heading is
+//! known only if it says that the owner answered. Of others with a word for an answer (`Antwort Dr. Weber`) the report asks.
 
 use super::text::is_listed;
 
 /// Words for an answer.
-const ANSWERS: &str = "antwort antworten stellungnahme erwiderung rückmeldung reply response respuesta respuestas réponse \
-    réponses reponse risposta risposte resposta respostas antwoord reactie odpowiedź odpowiedzi odpowiedz svar";
+const ANSWERS: &str = "antwort antworten stellungnahme erwiderung reply response respuesta respuestas réponse réponses reponse \
+    risposta risposte resposta respostas antwoord odpowiedź odpowiedzi odpowiedz svar";
 
-/// Words for a comment, which is an answer only beside a word for the owner.
-const COMMENTS: &str = "kommentar kommentierung comment comentario commentaire commento comentário opmerking komentarz";
+/// Words for an answer, or for what a customer says.
+const FEEDBACK: &str = "rückmeldung reactie";
 
 /// Words for having answered, beside which a day stands.
-const ANSWERED: &str = "beantwortet geantwortet kommentiert answered replied responded respondido répondu risposto beantwoord \
-    odpowiedziano";
+const ANSWERED: &str = "beantwortet geantwortet answered replied responded respondido répondu risposto beantwoord odpowiedziano";
 
 /// Words for the owner.
 const OWNERS: &str = "inhaber inhabers inhaberin eigentümer eigentümers praxis arzt arztes ärztin zahnarzt zahnarztes kanzlei \
     anwalt anwalts anwältin hotel hotels haus hauses restaurant restaurants betrieb betriebs betriebes firma unternehmen \
     unternehmens geschäft geschäfts anbieter anbieters betreiber betreibers wirt wirts werkstatt händler händlers verkäufer \
-    verkäufers studio studios salon salons leitung management team teams unternehmer unsere unser uns ihre ihr eigene \
-    owner owners our your business company merchant seller host practice manager \
-    propietario propietaria dueño dueña empresa negocio clínica nuestra vuestra su \
-    propriétaire entreprise établissement gérant cabinet praticien notre votre \
-    proprietario proprietaria titolare azienda struttura nostra vostra gestore \
-    proprietário proprietária dono dona nossa sua \
-    eigenaar bedrijf praktijk onze ons uw \
-    właściciela właściciel firmy nasza";
+    verkäufers studio studios salon salons leitung management team teams unternehmer \
+    owner owners business company merchant seller host practice manager \
+    propietario propietaria dueño dueña empresa negocio clínica \
+    propriétaire entreprise établissement gérant cabinet praticien \
+    proprietario proprietaria titolare azienda struttura gestore \
+    proprietário proprietária dono dona \
+    eigenaar bedrijf praktijk właściciela firmy";
+
+/// Words for "our". "Your" is no such word: in a form it addresses the customer.
+const OURS: &str = "unsere unser our nuestra notre nostra nossa onze ons nasza";
+
+/// Words between an answer and its owner. None is a word for "to" or "on".
+const OF: &str =
+    "der des die vom von of from by the de del de la el l du d della dell dal do da dos van het";
 
 /// Words for a day.
-const DAYS: &str = "datum tag zeit zeitpunkt date day time fecha día data giorno dia dato";
+const DAYS: &str = "datum tag zeitpunkt date day fecha día data giorno dia dato";
 
-/// Words without a meaning of their own here.
-const FILLERS: &str = "der des die das dem den vom von am an auf zur zum the of from by to on at s de del la le les el l du \
-    d della dell dal do da dos van het op na od text texte texto testo tekst öffentliche public publique pública pubblica \
-    lautet";
+/// Words beside a day.
+const BESIDE_DAYS: &str = "am on at op el le il em";
+
+/// Words of a value without a mark at its end that are no name.
+const WORDS_MIN: usize = 6;
+
+/// Largest number of characters of an abbreviation at the end of a name, with its full stop: `Anna B.`, `Weber jun.`.
+const LETTERS_ABBREVIATED: usize = 4;
 
 /// What a heading says about the owner's answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyHeading {
-    /// It is that of the answers; of their days, if the values are days (`Antwort vom`).
+    /// It is that of the answers.
     Reply,
     /// It is that of their days.
     Day,
-    /// It has a word for an answer beside words that are not known.
+    /// It has a word for an answer beside others, or one for an answer or what a customer says.
     Likely,
     /// It is about something else.
     Other,
@@ -54,36 +62,68 @@ pub(super) enum ReplyHeading {
 /// Tells what the name of a column says about the owner's answers.
 pub(super) fn reply_heading(name: &str) -> ReplyHeading {
     let lower = name.to_lowercase();
-    let mut parts = Vec::new();
-    for word in lower.split(|c: char| !c.is_alphanumeric()) {
-        if !word.is_empty() {
-            parts.extend(parts_of(word));
+    let mut words = Vec::new();
+    // In `Owner's` the last letter is no word.
+    let written = lower.split(|c: char| !c.is_alphanumeric());
+    for word in written.filter(|word| !word.is_empty() && *word != "s") {
+        words.extend(parts_of(word));
+    }
+    if name.contains('?') {
+        ReplyHeading::Other
+    } else if is_of_owner(&words) {
+        ReplyHeading::Reply
+    } else if is_of_day(&words) {
+        ReplyHeading::Day
+    } else if words.iter().any(|word| is_answer(word)) {
+        ReplyHeading::Likely
+    } else {
+        ReplyHeading::Other
+    }
+}
+
+/// Whether words say that an answer is the owner's: `Stellungnahme`, `Unsere Antwort`, `Antwort der Praxis`.
+fn is_of_owner(words: &[&str]) -> bool {
+    match words {
+        ["stellungnahme" | "erwiderung"] | ["antwort", "text"] => true,
+        [owner, answer] if is_answer(answer) => is_listed(OURS, owner) || is_listed(OWNERS, owner),
+        [answer, between @ .., owner] if is_answer(answer) && !between.is_empty() => {
+            is_listed(OWNERS, owner) && between.iter().all(|word| is_listed(OF, word))
         }
+        _ => false,
     }
-    let has = |list: &str| parts.iter().any(|part| is_listed(list, part));
-    let has_comment_of_owner = has(COMMENTS) && has(OWNERS);
-    let is_answered = has(ANSWERED);
-    if !has(ANSWERS) && !has_comment_of_owner && !is_answered {
-        return ReplyHeading::Other;
+}
+
+/// Whether words say the day of an answer: `Antwort vom`, `Datum der Antwort`, `Replied on`.
+fn is_of_day(words: &[&str]) -> bool {
+    let known = [
+        ANSWERS,
+        FEEDBACK,
+        ANSWERED,
+        OWNERS,
+        OURS,
+        OF,
+        DAYS,
+        BESIDE_DAYS,
+    ];
+    let is_known = |word: &&str| known.iter().any(|list| is_listed(list, word));
+    if !words.iter().all(is_known) {
+        return false;
     }
-    let known = [ANSWERS, COMMENTS, ANSWERED, OWNERS, DAYS, FILLERS];
-    let is_known = |part: &&str| known.iter().any(|list| is_listed(list, part));
-    if !parts.iter().all(is_known) {
-        return if is_answered {
-            ReplyHeading::Other
-        } else {
-            ReplyHeading::Likely
-        };
+    if words.iter().any(|word| is_listed(ANSWERED, word)) {
+        return true;
     }
-    if is_answered || has(DAYS) {
-        return ReplyHeading::Day;
-    }
-    ReplyHeading::Reply
+    let has_answer = words.iter().any(|word| is_answer(word));
+    has_answer && (words.iter().any(|word| is_listed(DAYS, word)) || words.ends_with(&["vom"]))
+}
+
+fn is_answer(word: &str) -> bool {
+    is_listed(ANSWERS, word) || is_listed(FEEDBACK, word)
 }
 
 /// The parts of a word that is composed with an answer, as in German and Dutch: `Praxisantwort`, `Antwortdatum`.
 fn parts_of(word: &str) -> Vec<&str> {
-    for answer in ANSWERS.split_whitespace() {
+    let answers = ANSWERS.split_whitespace();
+    for answer in answers.chain(FEEDBACK.split_whitespace()) {
         if let Some(owner) = word.strip_suffix(answer)
             && is_listed(OWNERS, owner)
         {
@@ -98,36 +138,69 @@ fn parts_of(word: &str) -> Vec<&str> {
     vec![word]
 }
 
+/// Whether a value is a sentence, or several words that are: not a name, an address, a number or a flag.
+pub(super) fn is_sentence(text: &str) -> bool {
+    let mut words = Vec::new();
+    for word in text.split_whitespace() {
+        if word.contains('@') {
+            return false;
+        }
+        if word.contains(char::is_alphabetic) {
+            words.push(word);
+        }
+    }
+    let Some(last) = words.last() else {
+        return false;
+    };
+    // The names of a person or of a business are shorter, and end with no mark but that of an abbreviation.
+    let is_ended = last.ends_with(['.', '!', '…']) && last.chars().count() > LETTERS_ABBREVIATED;
+    is_ended || words.len() >= WORDS_MIN
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn headings_of_answers_and_their_days_are_known_in_several_languages() {
-        let replies = "Antwort der Praxis|Ihre Antwort|Unsere Antwort|Antwort des Arztes|Antwort vom Inhaber|Stellungnahme|\
-            Praxisantwort|Inhaberantwort|Kommentar des Inhabers|Antworttext|Respuesta del propietario|Nuestra respuesta|\
-            Réponse du propriétaire|Réponse de l'établissement|Risposta del proprietario|Resposta da empresa|\
-            Reactie van de eigenaar|Ons antwoord|Odpowiedź właściciela|Owner's reply|Response from the owner|Antwort vom";
+        let replies = "Antwort der Praxis|Unsere Antwort|Antwort des Arztes|Antwort vom Inhaber|Antwort des Inhabers|\
+            Stellungnahme|Praxisantwort|Inhaberantwort|Antworttext|Rückmeldung der Praxis|Respuesta del propietario|\
+            Nuestra respuesta|Réponse du propriétaire|Réponse de l'établissement|Risposta del proprietario|\
+            Resposta da empresa|Reactie van de eigenaar|Ons antwoord|Owner's reply|Response from the owner";
         for name in replies.split('|') {
             assert_eq!(reply_heading(name), ReplyHeading::Reply, "{name}");
         }
-        let days = "Antwortdatum|Datum der Antwort|Antwort am Datum|Beantwortet am|Fecha de respuesta|Date de réponse|\
-            Data della risposta|Data da resposta|Datum van antwoord|Reactiedatum|Data odpowiedzi|Reply date|Replied on";
+        let days = "Antwortdatum|Datum der Antwort|Antwort am Datum|Antwort vom|Beantwortet am|Fecha de respuesta|\
+            Date de réponse|Data della risposta|Data da resposta|Datum van antwoord|Reactiedatum|Data odpowiedzi|\
+            Reply date|Replied on";
         for name in days.split('|') {
             assert_eq!(reply_heading(name), ReplyHeading::Day, "{name}");
         }
-        for name in ["Antwort Dr. Weber", "Antwort 2", "Réponse courte"] {
+        let likely = "Antwort Dr. Weber|Antwort 2|Antwort Praxis|Réponse courte|Reply-To|Your response|Su respuesta|\
+            Ihre Antwort|Antwort an die Praxis|Antwort von|Rückmeldung|Reactie|Response time";
+        for name in likely.split('|') {
             assert_eq!(reply_heading(name), ReplyHeading::Likely, "{name}");
         }
-        for name in [
-            "Kommentar",
-            "Text",
-            "Datum",
-            "Ihre Bewertung",
-            "Comment",
-            "Beantwortet von Anna",
-        ] {
+        let others = "Kommentar|Text|Datum|Ihre Bewertung|Comment|Beantwortet von Anna|Kommentar an die Praxis|\
+            Comment to the owner|Comment on business|Ihre Antwort auf: Was gefiel Ihnen?|Unsere Antwort?";
+        for name in others.split('|') {
             assert_eq!(reply_heading(name), ReplyHeading::Other, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_is_no_name_address_or_number() {
+        for text in [
+            "Danke!",
+            "Vielen Dank! 😊",
+            "Wir freuen uns auf Ihren Besuch",
+        ] {
+            assert!(is_sentence(text), "{text}");
+        }
+        let others = "|Anna Weber|Dr. Weber|Anna B.|Anna Weber jun.|Ja.|12|089 12 34 56 78 90|a@b.example|\
+            Ann Lee <ann@b.example> wrote this to us.|https://a.example/1";
+        for text in others.split('|') {
+            assert!(!is_sentence(text), "{text}");
         }
     }
 }

@@ -160,7 +160,7 @@ pub struct SourceReport {
     pub columns: Map<String, Value>,
     /// Columns that no field uses.
     pub unused_columns: Vec<String>,
-    /// Those of them that look like the owner's answers.
+    /// Those of them that may be the owner's answers.
     pub likely_reply_columns: Vec<String>,
     /// New reviews.
     pub added: u64,
@@ -257,7 +257,11 @@ impl<'i> ImportSource<'i> {
         source.find_columns()?;
         source.check_platform()?;
         source.check_scale()?;
-        source.find_dates(about);
+        source.find_dates(&about);
+        if source.has_wrong_reply_days() {
+            source.columns.remove_reply_days();
+            source.find_dates(&about);
+        }
         Ok(source)
     }
 
@@ -534,26 +538,52 @@ impl<'i> ImportSource<'i> {
     }
 
     /// Finds the order of numeric dates, and the day of collection.
-    fn find_dates(&mut self, about: About) {
+    fn find_dates(&mut self, about: &About) {
+        self.order = self.options.order;
         if self.order.is_none() && self.format.form != Form::WholeJson {
-            let mut dates = Vec::new();
-            for found in self.records() {
-                let Ok(Ok(record)) = found else {
-                    continue;
-                };
-                let fields = [Field::Date, Field::OwnerReplyDate];
-                let filled = fields.into_iter().filter_map(|field| record.filled(field));
-                dates.extend(filled.map(str::to_owned));
-            }
-            self.order = find_order(dates.into_iter());
+            self.order = self.order_of(&[Field::Date, Field::OwnerReplyDate]);
         }
-        let stated = about.collected.and_then(|text| {
-            let day = date::parse(&text, self.order).ok();
-            day.or_else(|| Some(date::month_or_year(&text)?.date))
+        let stated = about.collected.as_ref().and_then(|text| {
+            let day = date::parse(text, self.order).ok();
+            day.or_else(|| Some(date::month_or_year(text)?.date))
         });
         self.collected = self.options.as_of.or(stated).or(self.options.file_date);
         let of_columns = self.columns.business(&self.shape).map(str::to_owned);
-        self.business = about.business.or(of_columns);
+        self.business = about.business.clone().or(of_columns);
+    }
+
+    /// The order of day, month and year that the dates of these fields show.
+    fn order_of(&self, fields: &[Field]) -> Option<DateOrder> {
+        let mut dates = Vec::new();
+        for record in self.records().filter_map(Result::ok).flatten() {
+            let filled = fields.iter().filter_map(|field| record.filled(*field));
+            dates.extend(filled.map(str::to_owned));
+        }
+        find_order(dates.into_iter())
+    }
+
+    /// Whether reviews would be refused because of the days of their answers, whose column was found by words: a value is no
+    /// day, or they hide the order of the other dates.
+    fn has_wrong_reply_days(&self) -> bool {
+        if !self.columns.has_likely_reply_days() {
+            return false;
+        }
+        if self.order.is_none() && self.order_of(&[Field::Date]).is_some() {
+            return true;
+        }
+        let mut records = self.records().filter_map(Result::ok).flatten();
+        records.any(|record| {
+            let text = record.filled(Field::OwnerReplyDate);
+            text.is_some_and(|text| !self.is_past_day(text))
+        })
+    }
+
+    /// Whether a text is a day that is not to come.
+    fn is_past_day(&self, text: &str) -> bool {
+        match date::parse(text, self.order) {
+            Ok(day) => day <= self.options.today,
+            Err(_) => false,
+        }
     }
 
     /// Whether a column has the days of replies.
