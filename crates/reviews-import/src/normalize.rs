@@ -75,8 +75,7 @@ pub(super) enum RecordError {
     #[error("verified: {} is neither true nor false", quote(.0))]
     Verified(String),
     #[error(
-        "source: {} is not a platform that is known: if one has published the review, name it with --source, such as \
-         --source google",
+        "source: {} is not a known platform; reviews of another one need a file of their own, and --source NAME",
         quote(.0)
     )]
     NoPlatform(String),
