@@ -1,8 +1,9 @@
 //! Starter taxonomies: the usual aspects of a trade in ten languages, for a business without a `taxonomy.json` or with one
 //! that extends a trade.
 //!
-//! Each file of `trades/` begins with the schema.org types of the trade, prefixes of everyday words with their types, and
-//! the aspects that it takes from `common.txt`; then it has, for each language, lines of id, label and phrases and, after
+//! Each file of `trades/` begins with the schema.org types of the trade; everyday names with their types: `stems` begin a
+//! word, `words` are whole words, and `alone` are names that mean another trade beside other words (`_` is a space); and
+//! the aspects that it takes from `common.txt`. Then it has, for each language, lines of id, label and phrases and, after
 //! a fourth bar, phrases in another sense that do not count. Only languages of the reviews are used, so that a word does
 //! not match in another language, and phrases keep theirs; labels are in the language of `site.json`, else in the most
 //! frequent one.
@@ -24,6 +25,12 @@ pub(super) const TRADES: [(&str, &str); 10] = [
     ("beauty", include_str!("trades/beauty.txt")),
     ("education", include_str!("trades/education.txt")),
     ("professional", include_str!("trades/professional.txt")),
+];
+
+/// Words after which the name of a trade says more about the word before them: "escuela de cocina".
+const CONNECTIVES: [&str; 22] = [
+    "and", "of", "for", "with", "und", "für", "mit", "de", "del", "y", "para", "con", "des", "du",
+    "et", "pour", "di", "della", "e", "per", "da", "&",
 ];
 
 const COMMON: &str = include_str!("trades/common.txt");
@@ -67,23 +74,78 @@ pub(super) fn clientele(trade: &str) -> Clientele {
 
 /// Returns the schema.org type of a lower-case `name`:
 ///
-/// 1. the first type that begins with the name ("hair": `HairSalon`), or that the name begins with ("hair salons");
-/// 2. else the type of the longest stem that the name begins with ("lawyer": `LegalService`).
+/// 1. the first type that begins with the name ("hair": `HairSalon`), or whose several words the name begins with
+///    ("hair salons");
+/// 2. else that of a name that must stand alone ("garage", but not "garage door");
+/// 3. else that of its words ("law firm": `LegalService`). If they lead to several trades, the last one before a
+///    connective counts: "camping shop" is a shop, and "escuela de peluquería" a school.
 pub fn type_in_words(name: &str) -> Option<&'static str> {
-    let types = TRADES.iter().flat_map(|(_, file)| words(file, "types"));
-    for kind in types {
+    let name_words: Vec<&str> = name.split_whitespace().collect();
+    let name = name_words.join(" ");
+    for kind in types() {
         let in_words = in_words(kind);
-        if begins_with_words(name, &in_words) || begins_with_words(&in_words, name) {
+        let is_specific = in_words.contains(' ') || name == in_words;
+        if begins_with_words(&in_words, &name) || is_specific && begins_with_words(&name, &in_words)
+        {
             return Some(kind);
         }
     }
-    let stems = TRADES
+    for (alone, kind) in pairs("alone") {
+        if is_word(&name, &alone.replace('_', " ")) {
+            return Some(kind);
+        }
+    }
+    let is_connective = |word: &&str| CONNECTIVES.contains(word);
+    let end = name_words.iter().position(is_connective);
+    let head = &name_words[..end.unwrap_or(name_words.len())];
+    type_of_words(head).or_else(|| type_of_words(&name_words))
+}
+
+/// Returns the type that words lead to: the first one, or the last one if they lead to several trades.
+fn type_of_words(name_words: &[&str]) -> Option<&'static str> {
+    let kinds: Vec<&str> = name_words
         .iter()
-        .flat_map(|(_, file)| words(file, "stems"))
-        .filter_map(|pair| pair.split_once('='));
-    let matching = stems.filter(|(stem, _)| name.starts_with(stem));
+        .filter_map(|word| type_of_word(word))
+        .collect();
+    let first = *kinds.first()?;
+    let is_one_trade = kinds.iter().all(|kind| of_type(kind) == of_type(first));
+    if is_one_trade {
+        return Some(first);
+    }
+    kinds.last().copied()
+}
+
+/// Returns the type of a word: it is the type or a listed word, perhaps in the plural, or else begins with a stem, of which
+/// the longest counts.
+fn type_of_word(word: &str) -> Option<&'static str> {
+    let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+    if let Some(kind) = types().find(|kind| is_word(word, &in_words(kind))) {
+        return Some(kind);
+    }
+    if let Some((_, kind)) = pairs("words").find(|(listed, _)| is_word(word, listed)) {
+        return Some(kind);
+    }
+    let matching = pairs("stems").filter(|(stem, _)| word.starts_with(stem));
     let longest = matching.max_by_key(|(stem, _)| stem.len());
     longest.map(|(_, kind)| kind)
+}
+
+/// Whether `text` is `word`, perhaps in the plural.
+fn is_word(text: &str, word: &str) -> bool {
+    text == word || text.strip_suffix('s') == Some(word)
+}
+
+/// The types of all trades.
+fn types() -> impl Iterator<Item = &'static str> {
+    TRADES.iter().flat_map(|(_, file)| words(file, "types"))
+}
+
+/// The names with their types in the lines `key` of all trades.
+fn pairs(key: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    TRADES
+        .iter()
+        .flat_map(move |(_, file)| words(file, key))
+        .filter_map(|pair| pair.split_once('='))
 }
 
 /// Returns a type in lower case with a space before each word: `HairSalon` as "hair salon".
@@ -264,11 +326,60 @@ mod tests {
         for (trade, file) in TRADES {
             let kind = type_in_words(trade).expect("a type");
             assert_eq!(of_type(kind), trade, "{trade}: {kind}");
-            for pair in words(file, "stems") {
-                let (stem, kind) = pair.split_once('=').expect("a stem and a type");
+            let listed = ["stems", "words", "alone"].map(|key| words(file, key));
+            for pair in listed.into_iter().flatten() {
+                let (listed, kind) = pair.split_once('=').expect("a name and a type");
                 assert_eq!(of_type(kind), trade, "{pair}");
-                assert_eq!(type_in_words(stem).map(of_type), Some(trade), "{pair}");
+                let name = listed.replace('_', " ");
+                assert_eq!(type_in_words(&name).map(of_type), Some(trade), "{pair}");
             }
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_another_word_is_no_trade() {
+        for name in [
+            "garage door repair",
+            "taller de cerámica",
+            "geschäftsberatung",
+            "ladenbau",
+            "gartenrestaurant",
+            "pension fund",
+            "möbelspedition",
+            "realschule",
+            "autor",
+            "veteran services",
+            "dent repair",
+            "paintball",
+            "concession stand",
+            "nursing home",
+            "zahnrad",
+            "salon de thé",
+        ] {
+            assert_eq!(type_in_words(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_last_word_before_a_connective_decides_between_trades() {
+        for (name, kind) in [
+            ("boutique hotel", "Hotel"),
+            ("camping shop", "Store"),
+            ("spanish restaurant", "Restaurant"),
+            ("agencia inmobiliaria", "RealEstateAgent"),
+            ("agencia de viajes", "TravelAgency"),
+            ("escuela de peluquería", "School"),
+            ("law school", "School"),
+            ("law firm", "LegalService"),
+            ("bankruptcy lawyer", "LegalService"),
+            ("auto insurance", "InsuranceAgency"),
+            ("auto repair and tires", "AutoRepair"),
+            ("dental  clinic", "Dentist"),
+            ("hotel and restaurant", "Hotel"),
+            ("taller mecánico", "AutoRepair"),
+            ("home services", "HomeAndConstructionBusiness"),
+        ] {
+            assert_eq!(type_in_words(name), Some(kind), "{name}");
         }
     }
 
