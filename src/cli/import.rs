@@ -374,7 +374,7 @@ fn merge_file(
 ) -> Result<(), ReadError> {
     let source = ImportSource::open(&file.name, &file.bytes, options)?;
     merge.begin(&source);
-    let what = format!("records of {} read", file.name);
+    let what = format!("reading {}", file.name);
     let progress = WorkProgress::begin(what, source.count());
     for found in source.records() {
         merge.take(found?, &source);

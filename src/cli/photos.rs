@@ -109,7 +109,7 @@ impl PhotoStore {
             fetcher,
             staging: &self.staging,
             decoder: Mutex::new(()),
-            progress: WorkProgress::begin("pictures fetched", urls.len() as u64),
+            progress: WorkProgress::begin("fetching pictures", urls.len() as u64),
             fetched: Mutex::new(FetchedPhotos::default()),
         };
         thread::scope(|scope| {

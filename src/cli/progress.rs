@@ -45,7 +45,7 @@ struct Shown {
 }
 
 impl WorkProgress {
-    /// Begins work of `total` steps; the label says what a step has done: "photos fetched".
+    /// Begins work of `total` steps; the label says what is done: "fetching pictures".
     pub(super) fn begin(label: impl Into<String>, total: u64) -> WorkProgress {
         let now = clock::instant();
         WorkProgress {
@@ -79,7 +79,7 @@ impl WorkProgress {
             bar.set_position(done);
         } else if now.duration_since(shown.line_at) >= LINE_INTERVAL {
             shown.line_at = now;
-            tell(format_args!("{done} of {} {}", self.total, self.label));
+            tell(format_args!("{}: {done} of {}", self.label, self.total));
         }
     }
 }
@@ -96,7 +96,7 @@ impl Drop for WorkProgress {
 fn bar(label: &str, total: u64) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_S);
     let bar = ProgressBar::with_draw_target(Some(total), target);
-    let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} {msg}, {eta} left");
+    let style = ProgressStyle::with_template("{wide_bar} {msg}: {pos} of {len}, {eta} left");
     if let Ok(style) = style {
         bar.set_style(style);
     }
