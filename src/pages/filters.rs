@@ -335,7 +335,7 @@ fn verification_label(t: &Messages, words: &str) -> String {
             other => other,
         });
     }
-    labels.join(", ")
+    labels.join(&t.comma)
 }
 
 /// Returns the word of a message file for a polarity, or the polarity itself if it is none.

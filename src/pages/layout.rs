@@ -182,7 +182,7 @@ impl<'p> Frame<'p> {
                 names.push(platform(by).unwrap_or(by));
             }
             let count = self.layout.checks.account_count;
-            let values = [("name", &*names.join(", "))];
+            let values = [("name", &*names.join(&t.comma))];
             checks.push(t.counted_with(&t.published_with_account, count, &values));
         }
         checks

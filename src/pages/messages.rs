@@ -331,6 +331,8 @@ pub(crate) struct Messages {
     pub(crate) star_count: Forms,
     pub(crate) quote_open: String,
     pub(crate) quote_close: String,
+    /// Between the entries of a list.
+    pub(crate) comma: String,
     pub(crate) in_their_words: String,
     pub(crate) search: String,
     pub(crate) search_label: String,

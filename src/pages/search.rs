@@ -124,7 +124,7 @@ impl Pages {
             suggestions = self.suggestions(t, params, aspect, scratch);
         }
         let chips = self.chips(t, params, aspect);
-        let description = description(&found, &chips);
+        let description = description(t, &found, &chips);
         let reviews = read_all(
             &self.snapshot,
             &page.rows,
@@ -297,13 +297,13 @@ fn marked_evidence(
 }
 
 /// Returns how many reviews were found, with the filters in use.
-fn description(found: &str, chips: &[Chip]) -> String {
+fn description(t: &Messages, found: &str, chips: &[Chip]) -> String {
     let used = chips.iter().filter(|chip| chip.is_used);
     let labels: Vec<&str> = used.map(|chip| &*chip.label).collect();
     if labels.is_empty() {
         return found.to_owned();
     }
-    format!("{found}: {}", without_direction(&labels.join(", ")))
+    format!("{found}: {}", without_direction(&labels.join(&t.comma)))
 }
 
 /// "20 of 57".

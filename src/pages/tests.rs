@@ -201,6 +201,20 @@ fn search_engines_may_index_what_the_front_page_leads_to_and_no_other_search() {
 }
 
 #[test]
+fn the_badge_has_the_comma_of_its_language() {
+    for (tag, comma) in [("en", ", "), ("ar", "، "), ("ja", "、")] {
+        let language = crate::pages::Language::of_tag(tag.as_bytes()).expect("a language");
+        let pages = sample();
+        let badge = pages.badge(language, None);
+        let label = badge.split("aria-label=\"").nth(1).expect("a label");
+        let label = label.split('"').next().expect("its end");
+        let t = language.messages();
+        let count = t.counted(&t.review_count, pages.stats.count);
+        assert!(label.ends_with(&format!("{comma}{count}")), "{label}");
+    }
+}
+
+#[test]
 fn without_reviews_there_is_no_rating_and_every_document_is_there() {
     let pages = pages(dataset_of("word", 0));
     let document: Value = serde_json::from_str(&text(&pages, "/reviews.jsonld")).expect("JSON");

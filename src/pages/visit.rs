@@ -84,8 +84,8 @@ fn hours_in_language(entry: &str, t: &Messages) -> Option<String> {
         }
         times_shown.push(format!("{from}–{until}"));
     }
-    let days = days_shown.join(", ");
-    let times = times_shown.join(", ");
+    let days = days_shown.join(&t.comma);
+    let times = times_shown.join(&t.comma);
     Some(format!("{days} {times}"))
 }
 

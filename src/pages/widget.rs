@@ -229,7 +229,10 @@ impl Pages {
         let tenths = stats.mean_tenths();
         let mean = tenths.map(|tenths| t.tenths(tenths));
         let label = match &mean {
-            Some(mean) => format!("{}, {count}", t.stars_of_5.fill(&[("stars", mean)])),
+            Some(mean) => {
+                let stars = t.stars_of_5.fill(&[("stars", mean)]);
+                format!("{stars}{}{count}", t.comma)
+            }
             None => t.no_reviews.clone(),
         };
         let tenths = tenths.unwrap_or(0);
