@@ -9,6 +9,7 @@ is stopped at any moment loses nothing: the next one is told the same changes ag
 """
 
 import argparse
+import http.client
 import json
 import os
 import time
@@ -80,11 +81,11 @@ def main():
         try:
             told = update(arguments.service.rstrip("/"), arguments.copy)
             print(f"{told} changes, {len(read_copy(arguments.copy)['reviews'])} reviews", flush=True)
-        except OSError as error:
-            # The service may be restarting: the next try continues where this one began.
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            # The service may be restarting, or end amid a response: the next try continues where this one began.
             if not arguments.every:
-                raise SystemExit(f"{arguments.service}: {error}")
-            print(f"{arguments.service}: {error}", flush=True)
+                raise SystemExit(f"{arguments.service}: {error!r}")
+            print(f"{arguments.service}: {error!r}", flush=True)
         if not arguments.every:
             return
         time.sleep(arguments.every)

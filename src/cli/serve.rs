@@ -58,7 +58,6 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
         let text = welcome(&config.data, &config.origin_at(running.local_addr()));
         print_beside(text);
     }
-    server::warn_of_addresses(&config, running.local_addr());
     let ended = running.run_until_signal(signals);
     ended.map_err(|error| Failure::new(Status::Unavailable, error.to_string()))
 }

@@ -89,6 +89,7 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let sockets = BoundSockets::bind(&config)?;
     let address = sockets.address;
     refuse_placeholder(&config, address)?;
+    warn_of_addresses(&config, address);
     process::log_client_memory(&config, in_flight_bytes(&config));
 
     let base_url = match &config.base_url {
@@ -291,7 +292,7 @@ pub fn address_warnings(config: &Config, address: SocketAddr) -> Vec<String> {
 
 /// Logs the warnings of the addresses, and tells once that clients on this machine have no limits of their own unless a proxy
 /// is configured.
-pub fn warn_of_addresses(config: &Config, address: SocketAddr) {
+fn warn_of_addresses(config: &Config, address: SocketAddr) {
     for warning in address_warnings(config, address) {
         warn!("{warning}");
     }

@@ -12,7 +12,7 @@ use super::formats::{Form, SourceFormat};
 use super::rating;
 use super::record::{Field, Mapping, Record};
 use super::relative;
-use super::replies::{ReplyHeading, is_sentence, reply_heading};
+use super::replies::{ReplyHeading, is_question, is_sentence, reply_heading};
 use super::resolve::{Resolved, resolve};
 use super::shape::Shape;
 use super::status::{
@@ -26,6 +26,8 @@ const NAMES_MAX: usize = 30;
 
 /// A longer text in a column without a known name is not a name, in bytes.
 const NAME_BYTES_LIKELY: usize = 60;
+/// Most words of a value that is an e-mail address with a name.
+const WORDS_OF_MAIL_MAX: usize = 4;
 
 /// Values of a column that says yes or no.
 const FLAGS: &str = "true false yes no ja nein nee oui non sí sim não tak nie";
@@ -50,6 +52,8 @@ pub(super) struct Columns {
     mapped: Vec<Field>,
     /// Whether the column of the days of answers was found by the words of its heading.
     has_likely_reply_days: bool,
+    /// Whether several columns may have answers.
+    has_several_replies: bool,
 }
 
 /// Why the columns of a source cannot be used.
@@ -323,6 +327,9 @@ impl Columns {
         if !self.has(Field::Text) {
             return;
         }
+        self.remove_answers_to_questions(shape);
+        let likely = (0..shape.columns.len()).filter(|at| may_be_reply(shape, *at));
+        self.has_several_replies = likely.count() > 1;
         if !self.has_value(shape, Field::OwnerReply)
             && let Some(at) = self.best(shape, ReplyHeading::Reply, is_sentence)
         {
@@ -338,6 +345,25 @@ impl Columns {
                 .push((Field::OwnerReplyDate, vec![ColumnGroup::of(at)]));
             self.has_likely_reply_days = true;
         }
+    }
+
+    /// Takes back that a column has the owner's answers if its heading says only "answer" beside a question: it may be the
+    /// customer's.
+    fn remove_answers_to_questions(&mut self, shape: &Shape) {
+        let mut names = shape.columns.iter().map(|column| &column.name);
+        if self.mapped.contains(&Field::OwnerReply) || !names.any(|name| is_question(name)) {
+            return;
+        }
+        self.used.retain(|(field, groups)| {
+            let mut columns = groups.iter().flat_map(|group| &group.columns);
+            *field != Field::OwnerReply
+                || columns.all(|at| reply_heading(&shape.columns[*at].name) != ReplyHeading::Likely)
+        });
+    }
+
+    /// Whether several columns may have answers; a blank one does not say that there is none then.
+    pub(super) fn has_several_replies(&self) -> bool {
+        self.has_several_replies
     }
 
     /// Whether a column of a field has a value, or is one that the operator named.
@@ -753,11 +779,24 @@ fn is_usable_value(text: &str, field: Field, is_stars: bool) -> bool {
         Field::Rating => rating::is_rating(text),
         Field::Date => is_date(text),
         Field::Text | Field::Title => !is_stars && !is_url(text) && !is_flag(text),
-        Field::OwnerReply => !is_url(text) && !is_number(text) && !is_flag(text) && !has_mail(text),
+        Field::OwnerReply => {
+            !is_url(text) && !is_number(text) && !is_flag(text) && !is_mail_line(text)
+        }
         Field::Author => !is_url(text) && !is_number(text) && !is_mail(text),
         Field::Pros | Field::Cons => !is_url(text) && !is_number(text) && !is_flag(text),
         _ => true,
     }
+}
+
+/// Whether a column may have the owner's answers, by its heading and its values.
+fn may_be_reply(shape: &Shape, at: usize) -> bool {
+    let column = &shape.columns[at];
+    let has_heading = matches!(
+        reply_heading(&column.name),
+        ReplyHeading::Reply | ReplyHeading::Likely
+    );
+    let is_own = !column.is_object && !column.normal.contains('.');
+    has_heading && is_own && is_likely(shape, Field::OwnerReply, at)
 }
 
 /// Whether the values of a column without a known name are likely those of the field.
@@ -779,7 +818,7 @@ fn is_likely_value(text: &str, field: Field) -> bool {
         Field::Date => is_date(text),
         _ if is_number(text) || is_url(text) || is_date(text) || is_mail(text) => false,
         Field::Text => true,
-        Field::OwnerReply => !is_flag(text) && !has_mail(text),
+        Field::OwnerReply => !is_flag(text) && !is_mail_line(text),
         _ => !is_flag(text) && text.len() < NAME_BYTES_LIKELY,
     }
 }
@@ -804,9 +843,10 @@ fn is_mail(text: &str) -> bool {
     text.contains('@') && !text.contains(char::is_whitespace)
 }
 
-/// Whether a text has an e-mail address: `Ann <ann@mail.example>`.
-fn has_mail(text: &str) -> bool {
-    text.split_whitespace().any(is_mail)
+/// Whether a text is an e-mail address, perhaps with a name: `Ann Lee <ann@mail.example>`.
+fn is_mail_line(text: &str) -> bool {
+    let words = text.split_whitespace();
+    words.clone().count() <= WORDS_OF_MAIL_MAX && words.into_iter().any(is_mail)
 }
 
 fn is_number(text: &str) -> bool {

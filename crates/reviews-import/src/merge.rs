@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::identity::{id_of_approximate, id_of_content, undated_hash};
-use super::normalize::{Candidate, RecordError, id_of, normalize, unusable};
+use super::normalize::{Candidate, RecordError, ReplyDayFault, id_of, normalize, unusable};
 use super::record::{Field, Record, RecordResult, Refusal};
 use super::review::ReviewObject;
 use super::source::{ImportSource, Vouched};
@@ -295,9 +295,6 @@ impl<'f> Merge<'f> {
         for remark in unusable(record) {
             self.remark(at, record.line, remark);
         }
-        if let Some(fault) = candidate.reply_day {
-            self.push_undated_reply(at, record.line, fault, source);
-        }
         // The rank depends only on the source's data, so the same version wins in the next import.
         let mut ranked = says.0.clone();
         if candidate.precision.is_some() {
@@ -309,6 +306,13 @@ impl<'f> Merge<'f> {
             changed: candidate.updated,
             digest: Sha256::digest(ranked_json).into(),
         };
+        if let Some(fault) = candidate.reply_day {
+            let is_missing = fault == ReplyDayFault::Missing;
+            let is_kept = is_missing && stored.as_ref().is_some_and(|one| says.keep_reply(one));
+            if !is_kept {
+                self.push_undated_reply(at, record.line, fault, source);
+            }
+        }
         let date = keep_date(&mut says, &candidate, stored.as_ref());
         // The operator may have set `verified` of a stored review to false by hand.
         let is_vouched = match source.options.vouched {

@@ -683,6 +683,9 @@ fn reply(
     let Some(text) = clean_field(record, Field::OwnerReply)? else {
         return Ok(None);
     };
+    if text.is_empty() && source.has_several_replies() {
+        return Ok(None);
+    }
     if text.is_empty() {
         return Ok(Some(CandidateReply {
             value: Value::Null,

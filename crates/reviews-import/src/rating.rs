@@ -27,7 +27,7 @@ const OF: &str = r"/|out\s+of|of|von|sur|de|di|su|van|av|af|из|out";
 const GRADES: &str = "schulnote zensur zensuren známka známky znamka znamky";
 
 /// Words in headings of French tables, in which `Note` is a rating of which the highest is the best.
-const FRENCH: &str = "nom prénom prenom auteur auteure pseudonyme avis titre commentaire commentaires réponse réponses \
+const FRENCH: &str = "nom prénom prenom auteur auteure pseudo pseudonyme client message contenu avis titre commentaire commentaires réponse réponses \
     reponse reponses témoignage temoignage établissement etablissement langue ville produit horodateur sur globale générale \
     generale moyenne attribuée attribuee votre étoiles etoiles";
 
@@ -179,6 +179,13 @@ pub(super) enum GradeName {
 
 /// Tells whether the name of a column is that of grades; `headings` are those of all columns.
 pub(super) fn grade_name<'h>(name: &str, headings: impl Iterator<Item = &'h str>) -> GradeName {
+    static BEST_IS_ONE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\b1\s*[=:–-]?\s*(ist\s+|is\s+)?(sehr\s+gut|best|excellent)")
+            .expect("the pattern is valid")
+    });
+    if BEST_IS_ONE.is_match(name) {
+        return GradeName::Grade;
+    }
     let words = heading_words(name);
     let is_grade = |word: &String| word.starts_with("schulnote") || is_listed(GRADES, word);
     if words.iter().any(is_grade) {
@@ -419,6 +426,10 @@ mod tests {
     fn a_grade_is_known_by_its_name_and_an_ambiguous_one_by_the_names_beside_it() {
         for (name, headings, expected) in [
             ("Schulnote", "name", GradeName::Grade),
+            ("Bewertung (1 = sehr gut)", "name", GradeName::Grade),
+            ("Rating (1 = best, 5 = worst)", "name", GradeName::Grade),
+            ("Rating (1 to 5)", "name", GradeName::Other),
+            ("Note", "client", GradeName::Other),
             ("Bewertung (Schulnoten 1-6)", "name", GradeName::Grade),
             ("Gesamtnote", "name", GradeName::Ambiguous),
             ("Schulnotensystem", "nom avis", GradeName::Grade),

@@ -12,6 +12,9 @@ const ANSWERS: &str = "antwort antworten stellungnahme erwiderung reply response
 /// Words for an answer, or for what a customer says.
 const FEEDBACK: &str = "rückmeldung reactie";
 
+/// Words for a question. Beside a column of these, an answer may be the customer's.
+const QUESTIONS: &str = "frage fragen question questions pregunta preguntas domanda domande pergunta perguntas vraag vragen pytanie";
+
 /// Words for having answered, beside which a day stands.
 const ANSWERED: &str = "beantwortet geantwortet answered replied responded respondido répondu risposto beantwoord odpowiedziano";
 
@@ -84,13 +87,21 @@ pub(super) fn reply_heading(name: &str) -> ReplyHeading {
 /// Whether words say that an answer is the owner's: `Stellungnahme`, `Unsere Antwort`, `Antwort der Praxis`.
 fn is_of_owner(words: &[&str]) -> bool {
     match words {
-        ["stellungnahme" | "erwiderung"] | ["antwort", "text"] => true,
-        [owner, answer] if is_answer(answer) => is_listed(OURS, owner) || is_listed(OWNERS, owner),
+        ["stellungnahme" | "erwiderung"] => true,
+        [our, answer] if is_listed(OURS, our) => is_answer(answer),
+        [owner, answer] if is_listed(OWNERS, owner) => is_listed(ANSWERS, answer),
         [answer, between @ .., owner] if is_answer(answer) && !between.is_empty() => {
             is_listed(OWNERS, owner) && between.iter().all(|word| is_listed(OF, word))
         }
         _ => false,
     }
+}
+
+/// Tells whether the name of a column says that it has questions to the customer.
+pub(super) fn is_question(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| is_listed(QUESTIONS, word))
 }
 
 /// Whether words say the day of an answer: `Antwort vom`, `Datum der Antwort`, `Replied on`.
@@ -140,21 +151,16 @@ fn parts_of(word: &str) -> Vec<&str> {
 
 /// Whether a value is a sentence, or several words that are: not a name, an address, a number or a flag.
 pub(super) fn is_sentence(text: &str) -> bool {
-    let mut words = Vec::new();
-    for word in text.split_whitespace() {
-        if word.contains('@') {
-            return false;
-        }
-        if word.contains(char::is_alphabetic) {
-            words.push(word);
-        }
-    }
-    let Some(last) = words.last() else {
+    let mut words = text
+        .split_whitespace()
+        .filter(|word| word.contains(char::is_alphabetic));
+    let Some(last) = words.clone().next_back() else {
         return false;
     };
     // The names of a person or of a business are shorter, and end with no mark but that of an abbreviation.
     let is_ended = last.ends_with(['.', '!', '…']) && last.chars().count() > LETTERS_ABBREVIATED;
-    is_ended || words.len() >= WORDS_MIN
+    let has_words = words.any(|word| !word.contains('@'));
+    has_words && (is_ended || words.count() + 1 >= WORDS_MIN)
 }
 
 #[cfg(test)]
@@ -164,7 +170,7 @@ mod tests {
     #[test]
     fn headings_of_answers_and_their_days_are_known_in_several_languages() {
         let replies = "Antwort der Praxis|Unsere Antwort|Antwort des Arztes|Antwort vom Inhaber|Antwort des Inhabers|\
-            Stellungnahme|Praxisantwort|Inhaberantwort|Antworttext|Rückmeldung der Praxis|Respuesta del propietario|\
+            Stellungnahme|Praxisantwort|Inhaberantwort|Rückmeldung der Praxis|Respuesta del propietario|\
             Nuestra respuesta|Réponse du propriétaire|Réponse de l'établissement|Risposta del proprietario|\
             Resposta da empresa|Reactie van de eigenaar|Ons antwoord|Owner's reply|Response from the owner";
         for name in replies.split('|') {
@@ -177,7 +183,7 @@ mod tests {
             assert_eq!(reply_heading(name), ReplyHeading::Day, "{name}");
         }
         let likely = "Antwort Dr. Weber|Antwort 2|Antwort Praxis|Réponse courte|Reply-To|Your response|Su respuesta|\
-            Ihre Antwort|Antwort an die Praxis|Antwort von|Rückmeldung|Reactie|Response time";
+            Ihre Antwort|Antwort an die Praxis|Antwort von|Rückmeldung|Reactie|Response time|Antworttext|Hotel-Rückmeldung|Hotel reactie";
         for name in likely.split('|') {
             assert_eq!(reply_heading(name), ReplyHeading::Likely, "{name}");
         }
@@ -193,12 +199,13 @@ mod tests {
         for text in [
             "Danke!",
             "Vielen Dank! 😊",
+            "Sorry! Please write to help@shop.example.",
             "Wir freuen uns auf Ihren Besuch",
         ] {
             assert!(is_sentence(text), "{text}");
         }
         let others = "|Anna Weber|Dr. Weber|Anna B.|Anna Weber jun.|Ja.|12|089 12 34 56 78 90|a@b.example|\
-            Ann Lee <ann@b.example> wrote this to us.|https://a.example/1";
+            Ann Lee <ann@b.example>|https://a.example/1";
         for text in others.split('|') {
             assert!(!is_sentence(text), "{text}");
         }

@@ -33,6 +33,19 @@ impl ReviewObject {
         }
     }
 
+    /// Takes the stored reply if it has the same text: its day is known, and the source has none.
+    pub(super) fn keep_reply(&mut self, stored: &ReviewObject) -> bool {
+        let (Some(says), Some(kept)) = (self.0.get("owner_reply"), stored.0.get("owner_reply"))
+        else {
+            return false;
+        };
+        let is_same = says.get("text") == kept.get("text");
+        if is_same {
+            self.set("owner_reply", kept.clone());
+        }
+        is_same
+    }
+
     /// The text of a key, or "".
     pub(super) fn text(&self, key: &str) -> &str {
         self.0.get(key).and_then(Value::as_str).unwrap_or_default()

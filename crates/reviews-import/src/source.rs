@@ -573,8 +573,9 @@ impl<'i> ImportSource<'i> {
         }
         let mut records = self.records().filter_map(Result::ok).flatten();
         records.any(|record| {
+            let is_answered = record.filled(Field::OwnerReply).is_some();
             let text = record.filled(Field::OwnerReplyDate);
-            text.is_some_and(|text| !self.is_past_day(text))
+            is_answered && text.is_some_and(|text| !self.is_past_day(text))
         })
     }
 
@@ -584,6 +585,11 @@ impl<'i> ImportSource<'i> {
             Ok(day) => day <= self.options.today,
             Err(_) => false,
         }
+    }
+
+    /// Whether several columns may have replies; a blank one does not say that there is none then.
+    pub(super) fn has_several_replies(&self) -> bool {
+        self.columns.has_several_replies()
     }
 
     /// Whether a column has the days of replies.

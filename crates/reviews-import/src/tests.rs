@@ -112,3 +112,82 @@ fn a_text_of_two_columns_has_the_limit_of_one_text() {
         assert_eq!(report.sources[0].rejected, 1 - added_count, "{over} over");
     }
 }
+
+/// Imports a CSV file into a new file, then another one, and returns the texts and days of the replies.
+fn replies_after(first: &str, second: &str) -> Vec<(String, String)> {
+    let options = Options::new(Date::MAX);
+    let mut file = new_file("A", "Store", "https://a.example/", Timestamp::from_unix(0));
+    for csv in [first, second] {
+        let source = ImportSource::open("test.csv", csv.as_bytes(), &options).expect("a table");
+        let mut merge = Merge::new(&file).expect("a valid file");
+        merge.begin(&source);
+        for found in source.records() {
+            merge.take(found.expect("a row"), &source);
+        }
+        file = merge.render(Timestamp::from_unix(0));
+    }
+    let file: Value = serde_json::from_str(&file).expect("JSON");
+    let mut replies = Vec::new();
+    for review in file["reviews"].as_array().expect("reviews") {
+        let reply = &review["owner_reply"];
+        if let (Some(text), Some(date)) = (reply["text"].as_str(), reply["date"].as_str()) {
+            replies.push((text.to_owned(), date.to_owned()));
+        }
+    }
+    replies.sort();
+    replies
+}
+
+#[test]
+fn an_answer_in_another_column_does_not_remove_the_stored_ones() {
+    let ann = "Ann,5,2024-03-04,Great work on the roof.";
+    let bob = "Bob,4,2024-03-05,Good work on the stairs.";
+    let first = format!(
+        "Name,Stars,Date,Text,Reply,Antwort der Praxis\n{ann},,Thank you very much!\n{bob},,We are glad to hear it.\n"
+    );
+    let cat = "Cat,3,2024-03-06,It took two weeks.,Sorry that it took so long.,";
+    let found = replies_after(&first, &format!("{first}{cat}\n"));
+    let texts: Vec<&str> = found.iter().map(|(text, _)| text.as_str()).collect();
+    assert!(texts.contains(&"Thank you very much!"), "{texts:?}");
+    assert!(texts.contains(&"We are glad to hear it."), "{texts:?}");
+}
+
+#[test]
+fn a_reply_whose_day_the_source_no_longer_has_keeps_the_stored_one() {
+    let ann = "Ann,5,2024-03-04,Great work on the roof.,Thank you very much!";
+    let heading = "Name,Stars,Date,Text,Antwort der Praxis,Beantwortet am";
+    let first = format!("{heading}\n{ann},2024-03-10\n");
+    let bob = "Bob,4,2024-03-05,Good work on the stairs.,We are glad to hear it.,by telephone";
+    let kept = ("Thank you very much!".to_owned(), "2024-03-10".to_owned());
+    let found = replies_after(&first, &format!("{first}{bob}\n"));
+    assert_eq!(found.first(), Some(&kept), "{found:?}");
+}
+
+#[test]
+fn an_answer_with_an_address_in_it_is_one_and_that_to_a_question_is_none() {
+    let table = |heading: &str, answer: &str| {
+        format!(
+            "Name,Stars,Date,Text,{heading}\nAnn,5,2024-03-04,Great work on the roof.,{answer}\n"
+        )
+    };
+    let with_mail = table(
+        "Company Response",
+        "Sorry! Please contact us at help@shop.example.",
+    );
+    assert_eq!(replies_after(&with_mail, &with_mail).len(), 1);
+    for (heading, answer) in [
+        (
+            "Frage,Antworttext",
+            "Was nehmen Sie ein?,Ich nehme seit Jahren Insulin.",
+        ),
+        (
+            "Frage,Antwort",
+            "Was nehmen Sie ein?,Ich nehme seit Jahren Insulin.",
+        ),
+        ("Hotel-Rückmeldung", "Das Zimmer war leider nicht sauber."),
+        ("Reply-To", "Ann Lee <ann@mail.example>"),
+    ] {
+        let table = table(heading, answer);
+        assert_eq!(replies_after(&table, &table), [], "{heading}");
+    }
+}
