@@ -186,7 +186,7 @@ const MESSAGES: [(&str, &str, std::ops::Range<usize>); 10] = [
     (
         "mcp-insights-year",
         r#""method":"tools/call","params":{"name":"get_insights","arguments":{"since":"2025-01-01","until":"2025-12-31"}}"#,
-        5_000..100_000,
+        500..5_000,
     ),
     (
         "mcp-aspect",
