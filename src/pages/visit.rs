@@ -69,7 +69,7 @@ pub(super) fn hours_line(opening_hours: &[String], t: &Messages) -> String {
     entries.collect::<Vec<_>>().join(" · ")
 }
 
-/// Returns an entry such as `Mo-Fr 09:00-12:00,13:00-17:30` as people write it; `None` if it has anything else.
+/// Returns an entry such as `Mo-Fr 09:00-12:00,13:00-17:30` in the words of the language; `None` if it has another form.
 fn hours_in_language(entry: &str, t: &Messages) -> Option<String> {
     let (days, times) = entry.trim().split_once(' ')?;
     let mut days_shown = Vec::new();

@@ -214,8 +214,8 @@ pub(crate) fn dark_badge(context: &PageContext<'_>) -> String {
 }
 
 impl Pages {
-    /// Draws the badge in a theme; `None` is the owner's, else that of the visitor's system. It has only numbers and the
-    /// words of the language, and no text of the dataset.
+    /// Draws the badge in a theme. Without one it has the owner's theme, or if the owner has chosen none, that of the
+    /// visitor's system. It has only numbers and the words of the language, and no text of the dataset.
     pub(crate) fn badge(&self, language: Language, theme: Option<&str>) -> String {
         let stats = &self.stats;
         let site = &self.snapshot.site;

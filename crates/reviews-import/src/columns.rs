@@ -26,7 +26,7 @@ const NAMES_MAX: usize = 30;
 
 /// A longer text in a column without a known name is not a name, in bytes.
 const NAME_BYTES_LIKELY: usize = 60;
-/// Most words of a value that is an e-mail address with a name.
+/// Largest number of words of a value that is an e-mail address with a name; a longer one is a text.
 const WORDS_OF_MAIL_MAX: usize = 4;
 
 /// Values of a column that says yes or no.
@@ -347,8 +347,8 @@ impl Columns {
         }
     }
 
-    /// Takes back that a column has the owner's answers if its heading says only "answer" beside a question: it may be the
-    /// customer's.
+    /// Beside a column of questions, a column that is only called "answer" may have the customer's: it is not taken as the
+    /// owner's.
     fn remove_answers_to_questions(&mut self, shape: &Shape) {
         let mut names = shape.columns.iter().map(|column| &column.name);
         if self.mapped.contains(&Field::OwnerReply) || !names.any(|name| is_question(name)) {
@@ -366,14 +366,14 @@ impl Columns {
         self.has_several_replies
     }
 
-    /// Whether a column of a field has a value, or is one that the operator named.
+    /// Whether the operator named the column of a field, or one of its columns has a value.
     fn has_value(&self, shape: &Shape, field: Field) -> bool {
         let groups = self.groups(field).unwrap_or_default();
         let mut columns = groups.iter().flat_map(|group| &group.columns);
         self.mapped.contains(&field) || columns.any(|at| shape.columns[*at].filled > 0)
     }
 
-    /// Of the unassigned columns with such a heading, most of whose values fit, the one with the most values that do.
+    /// Returns the unassigned column with such a heading that has the most fitting values, if at least half of its values fit.
     fn best(
         &self,
         shape: &Shape,
@@ -845,8 +845,8 @@ fn is_mail(text: &str) -> bool {
 
 /// Whether a text is an e-mail address, perhaps with a name: `Ann Lee <ann@mail.example>`.
 fn is_mail_line(text: &str) -> bool {
-    let words = text.split_whitespace();
-    words.clone().count() <= WORDS_OF_MAIL_MAX && words.into_iter().any(is_mail)
+    let has_mail = text.split_whitespace().any(is_mail);
+    has_mail && text.split_whitespace().count() <= WORDS_OF_MAIL_MAX
 }
 
 fn is_number(text: &str) -> bool {

@@ -27,9 +27,9 @@ const OF: &str = r"/|out\s+of|of|von|sur|de|di|su|van|av|af|из|out";
 const GRADES: &str = "schulnote zensur zensuren známka známky znamka znamky";
 
 /// Words in headings of French tables, in which `Note` is a rating of which the highest is the best.
-const FRENCH: &str = "nom prénom prenom auteur auteure pseudo pseudonyme client message contenu avis titre commentaire commentaires réponse réponses \
-    reponse reponses témoignage temoignage établissement etablissement langue ville produit horodateur sur globale générale \
-    generale moyenne attribuée attribuee votre étoiles etoiles";
+const FRENCH: &str = "nom prénom prenom auteur auteure pseudo pseudonyme client message contenu avis titre \
+    commentaire commentaires réponse réponses reponse reponses témoignage temoignage établissement etablissement \
+    langue ville produit horodateur sur globale générale generale moyenne attribuée attribuee votre étoiles etoiles";
 
 /// A rating in whole stars.
 #[derive(Clone, Debug, PartialEq)]
@@ -208,7 +208,7 @@ pub(super) fn grade_name<'h>(name: &str, headings: impl Iterator<Item = &'h str>
     GradeName::Ambiguous
 }
 
-/// Whether a word has one for grades in it: `gesamtnote`, `notendurchschnitt`, `benotung`.
+/// Whether a word means grades, alone or as a part: `grade`, `gesamtnote`, `notendurchschnitt`, `benotung`.
 fn is_compound_of_grades(word: &str) -> bool {
     let ends_with_note = word != "note" && word.ends_with("note");
     let has_grades = word.contains("noten") || word.contains("benotung");

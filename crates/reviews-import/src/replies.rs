@@ -149,7 +149,7 @@ fn parts_of(word: &str) -> Vec<&str> {
     vec![word]
 }
 
-/// Whether a value is a sentence, or several words that are: not a name, an address, a number or a flag.
+/// Whether a value ends as a sentence does, or has as many words as one: not a name, an address, a number or a flag.
 pub(super) fn is_sentence(text: &str) -> bool {
     let mut words = text
         .split_whitespace()

@@ -153,6 +153,31 @@ fn an_answer_in_another_column_does_not_remove_the_stored_ones() {
 }
 
 #[test]
+fn a_blank_answer_in_the_only_column_removes_the_stored_one() {
+    let table = |answer: &str| {
+        format!(
+            "Name,Stars,Date,Text,Antwort\nAnn,5,2024-03-04,Great work.,{answer}\n\
+             Bob,4,2024-03-05,Good work.,We are glad to hear it.\n"
+        )
+    };
+    let answered = table("Thank you very much!");
+    assert_eq!(replies_after(&answered, &answered).len(), 2);
+    assert_eq!(replies_after(&answered, &table("")).len(), 1);
+}
+
+#[test]
+fn an_address_with_three_words_is_no_answer_and_one_with_four_is() {
+    for (answer, count) in [
+        ("Please write ann@mail.example today", 0),
+        ("Please write to ann@mail.example today", 1),
+    ] {
+        let table =
+            format!("Name,Stars,Date,Text,Antwort\nAnn,5,2024-03-04,Great work.,{answer}\n");
+        assert_eq!(replies_after(&table, &table).len(), count, "{answer}");
+    }
+}
+
+#[test]
 fn a_reply_whose_day_the_source_no_longer_has_keeps_the_stored_one() {
     let ann = "Ann,5,2024-03-04,Great work on the roof.,Thank you very much!";
     let heading = "Name,Stars,Date,Text,Antwort der Praxis,Beantwortet am";
